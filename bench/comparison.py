@@ -5,9 +5,9 @@
   bench/comparison.py [--tools PYTHON] [--models NAME,...] [--limit N] [--only TOOL,...] [--budget 60s] [--seconds 60] [--faults 5]
                       [--results FILE.jsonl] [--filled DIR] [--check]
 A tool gets the model with its weights inside, in a process of its own, whose time and peak of memory are taken. What it writes is measured
-against the original by `isomer bench` (paired, in turns, 95 % interval), and `isomer prove` is asked whether it is equal, for --seconds.
+against the original by `isomer bench` (paired, in turns, 95 % interval), and `isomer prove` decides whether it is equal, within --seconds.
 What onnxsim writes is also given to its own `certify`, with float inputs bounded by 10. OpenVINO writes no model: it is measured as a runtime
-beside ONNX Runtime, by turns. Then --faults mutants of the model (tests/lib/model_changes.py): who calls one equal that ONNX Runtime shows to differ?
+beside ONNX Runtime, by turns. Then --faults mutants of the model (tests/lib/model_changes.py): which tool calls one equal that ONNX Runtime shows to differ?
 PYTHON is that of an environment with onnxsim, z3-solver, onnxslim and onnxoptimizer (default: $ISOMER_TOOLS_PYTHON; without it these are left out).
 --results keeps what is done, so that a run may be interrupted. Fails if our result is slower or not accepted, or a fault is proved equal by us.
 """
@@ -36,7 +36,7 @@ from records import Records
 OFFLINE = ("import onnxruntime as o, sys\ns = o.SessionOptions()\ns.graph_optimization_level = o.GraphOptimizationLevel.ORT_ENABLE_{}\n"
            "s.optimized_model_filepath = sys.argv[2]\no.InferenceSession(sys.argv[1], s, providers=['CPUExecutionProvider'])")
 OURS = {"ort_extended": OFFLINE.format("EXTENDED"), "ort_all": OFFLINE.format("ALL")}  # by our own Python: the judge's version
-# Without its proof, which is asked for and timed apart.
+# Without its proof, which runs and is timed separately.
 THEIRS = zoo.TOOLS | {"onnxsim": zoo.TOOLS["onnxsim"].replace("sys.argv[1]))", "sys.argv[1]), certify=False)")}
 TOOLS = ("isomer", *THEIRS, *OURS, "openvino")
 # Without ranges it calls rounded constants a difference: some input is large enough to show it.
@@ -49,7 +49,7 @@ outputs = certify(a, b, input_ranges=ranges or None, total_timeout_ms=int(sys.ar
 print(json.dumps(list(outputs.values())))"""
 ROUNDS = 9  # the second smallest and the second largest of 9 are the ends of an interval of 96 % for the median
 LARGEST_MB_OF_FAULTS = prove_mutants.LARGEST_MB
-FAILED_CHARACTERS = 200  # of what a tool said at last
+FAILED_CHARACTERS = 200  # of a tool's last output
 
 
 def last_words(outcome):
@@ -119,7 +119,7 @@ def on_openvino(model, given):
 
 
 def planted_faults(name, model, folder, given):
-    """What is said of mutants that ONNX Runtime shows to differ from the original; others are no faults, or none that anybody sees."""
+    """The verdicts on mutants that ONNX Runtime shows to differ from the original; others are no faults, or no visible ones."""
     row = {"faults": 0, "isomer": {}, "certify": {}, "false": []}
     pair = folder / "pair"
     for number in range(given.faults):

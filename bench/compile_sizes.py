@@ -5,7 +5,7 @@
   bench/compile_sizes.py [NAME ...] [--seconds 3] [--budget 5m] [--results FILE.jsonl] [--check]
 Each model of SIZES is compiled by `isomer compile --as custom-op` with its sizes; then the result and the model run by turns at these sizes and at others,
 on one thread. Outputs are compared, ratios of CPU time are taken per turn, and recorded is their median with a 95 % interval. --results keeps what is
-done: a second run continues. Exit 1: outputs that differ, or a size that is surely slower. --check: one small model, which is not measured.
+done: a second run continues. Exit 1: outputs that differ, or a size that is slower with 95 % confidence. --check: one small model, which is not measured.
 """
 import argparse
 import pathlib
@@ -38,7 +38,7 @@ def sentences(length):
     return {name: (1, length) for name in ("input_ids", "attention_mask", "token_type_ids")}
 
 
-# Of a model: shapes by a number, the numbers that operators are made for, and others.
+# For each model: shapes by a number, the numbers that operators are made for, and others.
 SIZES = {
     "rapidocr-onnxruntime/rec4": (lines, (160, 320, 480, 640), (48, 64, 100, 128, 159, 161, 200, 256, 300, 319, 321, 400, 500, 600, 641, 800)),
     "rapidocr-onnxruntime/det4": (pages, (320, 640), (160, 480)),

@@ -4,7 +4,7 @@ import re
 SAME = 1.001  # a cost that is not further from another one is the same
 FAR = "backtrack:1.05"
 STRATEGIES = ("greedy", FAR)
-# What `simplify` says, which goes along with every proposer that is asked alone.
+# The text of `simplify`, which goes along with every proposer that runs alone.
 OF_SIMPLIFY = ("* changes nothing", "* nodes compute what * does", "* values are known before anything runs")
 
 
@@ -29,7 +29,7 @@ def kinds_of(row, who):
 
 
 def line(rows, who):
-    """Of the graphs in whose results a proposer has a step: how many; where it alone gains, and in how many of these the pack alone is as good; by strategy
+    """The graphs in whose results a proposer has a step: their number; where it alone gains, and in how many of these the pack alone is as good; by strategy
     how often leaving it out loses, of how many; the largest loss, and where."""
     alone = [r for r in rows if r["alone"].get(who) and r["alone"][who]["cost"] * SAME < 1]
     lost = {s: [(loses(r["without"][who][s], r["all"][s]), r["graph"]) for r in rows if s in r["without"][who]] for s in STRATEGIES}

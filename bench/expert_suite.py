@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The expert suite: what people who know the runtime rewrite by hand, and what isomer finds alone.
+"""The expert suite: what experts in the runtime rewrite by hand, and what isomer finds alone.
 
   bench/expert_suite.py BLOCKS [--measured measured.json] [--results FILE.jsonl] [--only NAME,...] [--wanted | --short]
                         [--budget 20s] [--seconds 3] [--check]
@@ -44,8 +44,8 @@ def session(path):
 
 
 def measured_in_turns(paths, feeds, seconds):
-    """CPU seconds of every run, by name; all models take turns in an order of chance, so that none profits from who ran before it: whoever always
-    follows the original finds its caches full of what that one expanded."""
+    """CPU seconds of every run, by name; all models take turns in an order of chance, so that none profits from the one before it: a model that always
+    follows the original finds its caches full of that one's data."""
     sessions = {name: session(path) for name, path in paths.items()}
     outputs = {name: s.run(None, feeds) for name, s in sessions.items()}
     times = {name: [] for name in sessions}

@@ -2,7 +2,7 @@
 # A small slowdown and runtimes that disagree are for an idle machine: run those by hand.
 # nightly judge_aa: aa --check | timeout=900 serial unsanitized
 # nightly judge_ab: ab --check | timeout=900 serial unsanitized
-"""Whether the judge can be believed: its verdicts where the truth is known.
+"""Whether the judge can be trusted: its verdicts where the truth is known.
 
   bench/judge_figures.py aa [--count 200] [--seconds 6]        models against themselves, half of them beside a busy process
   bench/judge_figures.py slowdown [--count 50] [--seconds 20]  3 % of calibrated extra work, beside a busy process and not

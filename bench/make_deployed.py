@@ -132,7 +132,7 @@ def four_bits(source, target):
 
 
 def make(source, target, kind):
-    """Writes the deployed twin of a float32 model, and inputs for it."""
+    """Writes the deployed variant of a float32 model, and inputs for it."""
     {"fp16": halved, "nbits4": four_bits}.get(kind, lambda a, b: quantised(a, b, kind))(source, target)
     np.savez(target.with_suffix(".npz"), **drawn(session_of(target), 99))
 

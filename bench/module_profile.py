@@ -3,7 +3,7 @@
 
   bench/module_profile.py DIR [--runs 50] [--most 20] [--threads 1] [--compiler clang++] [--sizes N=1 H=320 W=320]
 DIR is what `isomer compile` wrote, for this machine. Its source is compiled once more with a clock around every call of a nest, and run on made-up inputs, by
-one thread; of each nest the median over all runs is taken. With --threads it runs by so many, too, and how much faster each nest is by them is told; where
+one thread; of each nest the median over all runs is taken. With --threads it also runs by that number, and the speedup of each nest is printed; where
 they divide rows of strips, it is the caller's part. --sizes: of a module whose sizes are open, all of them. Nests that run strip by strip are added up over
 their strips. Nests that are alike share a function, whose comment in the source names the first of them: the table has one row for each call, in the order of
 time. Exit 77: there is no C++ compiler.

@@ -3,7 +3,7 @@
 
   bench/module_threads.py [--models NAME,...] [--threads 2] [--batch 1] [--seconds 10] [--modules DIR] [--results FILE.jsonl] [--filled DIR]
 Wall time of a run: the module and ONNX Runtime with all of its optimizations, each with one thread and with --threads, by turns; of each the median.
-Ratios, ONNX Runtime's time over the module's, are taken within each turn, and their median is told. Of the turns, only the half counts in which the host of
+Ratios, ONNX Runtime's time over the module's, are taken within each turn, and their median is printed. Only the half of the turns counts in which the host of
 a virtual machine took the least processor time from it (`stolen`, its share there). Before each turn there is a pause, in which threads of
 the one before fall asleep, and two runs that don't count. Outputs of the module must be the same bits with any number of threads, and those of ONNX Runtime.
 --batch N: the model for N samples, which both run. Models of the zoo are for one; the first size of their inputs becomes N, and the leading 1 in constant
@@ -43,7 +43,7 @@ class Skipped(Exception):
 
 
 def taken_by_host():
-    """Seconds of processor time, of all processors since the start, that somebody else had."""
+    """Seconds of processor time, of all processors since the start, that other processes had."""
     stat = pathlib.Path("/proc/stat")
     return int(stat.read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK") if stat.exists() else 0.0
 
@@ -62,7 +62,7 @@ def sizes_of(put):
 
 
 def with_batch(model, shapes, batch):
-    """The model for so many samples. Whether it computes them is not known yet."""
+    """The model for this number of samples. Whether it computes them is not known yet."""
     weights = {t.name: t for t in model.graph.initializer}
     inputs = [p for p in model.graph.input if p.name not in weights]
     for put in inputs:
@@ -100,7 +100,7 @@ def inferred(path, folder):
 
 
 def rebatched(path, shapes, folder, batch):
-    """(the model for so many samples, what to feed it)."""
+    """(the model for this number of samples, its inputs)."""
     plain, model, out = onnx.load(path), onnx.load(path), folder / "batch.onnx"
     before = with_batch(model, shapes, batch)
     is_large = sum(len(t.raw_data) for t in model.graph.initializer) > LARGE

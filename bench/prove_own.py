@@ -2,7 +2,7 @@
 """Own outputs: what `optimize` made of a model, given to `check` and to `prove` in both orders.
 
   bench/prove_own.py [--blocks DIR] [--filter TEXT] [--zoo N] [--seconds 30] [--results FILE.jsonl] [--least 0.0] [--check]
-DIR holds what ../shared/expert/make_blocks.py writes; --zoo adds the N smallest models of the zoo. `prove` is asked without the
+DIR holds what ../shared/expert/make_blocks.py writes; --zoo adds the N smallest models of the zoo. `prove` runs without the
 certificate, so that it has to find a proof of its own, and once with it. Fails if a result is rejected by `check`, refuted by `prove` in the
 order in which it was made, not proved with its certificate, or if fewer than --least are proved without.
 --check: a short form, a few small blocks.

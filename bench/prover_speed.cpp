@@ -291,7 +291,7 @@ std::vector<Case> cases() {
           stacked_relu()};
 }
 
-// Of this thread's processor time: the machine may be busy with other things.
+// This thread's processor time, because the machine may be busy with other things.
 double ms(const std::function<void()>& work) {
   const auto now = [] {
     timespec t{};

@@ -1,4 +1,4 @@
-// What a store of plans would be asked about models: their anchors and regions, as digests (bench/scale.py).
+// The lookups of models in a store of plans: their anchors and regions, as digests (bench/scale.py).
 //   isomer-region-keys MODEL
 // One line of JSON: operators, digests of anchors (each a lookup) and of the regions that a search by regions
 // takes one by one.

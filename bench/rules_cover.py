@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # nightly: --check
-"""Which hand-written proposers the generated rules cover: what is lost, by the analytic cost, where one of them is not asked.
+"""Which hand-written proposers the generated rules cover: what is lost, by the analytic cost, where one of them is left out.
 
   bench/rules_cover.py [--suites tests,structures,expert] [--blocks BLOCKS] [--results FILE.jsonl] [--only TEXT] [--limit N] [--budget 10s] [--steps 80]
 Graphs: tests: the programs of the proposers' own tests (isomer_optimizer_propose_test writes them to $ISOMER_KEEP_PROGRAMS);
 structures: those of bench/structures;
-expert: the expert suite's originals, of BLOCKS. The smallest first; --limit: so many of each suite.
-Each graph by `optimize --judge cost`: with all proposers by greedy, which does not ask the pack, and by backtrack, which does; with the pack alone (and
+expert: the expert suite's originals, of BLOCKS. The smallest first; --limit: at most this number of each suite.
+Each graph by `optimize --judge cost`: with all proposers by greedy, which does not use the pack, and by backtrack, which does; with the pack alone (and
 simplify); and for each proposer P that has a step in one of the first two: without P, by the strategies in which it has one, and P alone (and simplify).
-What has no step in a result loses nothing there if it is not asked. A cost is the same if it is not more than 0.1 % higher.
+A proposer without a step in a result loses nothing there if it is left out. A cost is the same if it is not more than 0.1 % higher.
 Bets, which only a runtime decides (fastpath above all), are not judged here. --results keeps what is done: a second run goes on.
 
   bench/rules_cover.py --check
@@ -32,15 +32,15 @@ import structures
 from cover_table import FAR, STRATEGIES
 from records import Records
 
-# What nobody wrote as a rule for a kind of graph, and what the user gives.
+# What is no hand-written rewrite for a kind of graph, and what the user gives.
 NOT_ASKED = ("generated", "user")
-# Of --check, by proposer: tests whose programs the pack does as well, and tests whose programs only the proposer does.
+# For --check, by proposer: tests whose programs the pack does as well, and tests whose programs only the proposer does.
 COVERED = {"commute": "Commute.UpsamplingGoesAfterThePointwiseConvolution", "collapse": "Collapse.ScalesAndShiftsAreOneOfEach"}
 NEEDED = {"structure": "Structure.SeesHolesAsDilation"}
 
 
 def programs_of_tests(folder, which="*"):
-    """{name: model} of what the proposers' tests are about, without copies."""
+    """{name: model} of the proposers' tests, without copies."""
     ran = subprocess.run([programs.program("isomer_optimizer_propose_test"), f"--gtest_filter={which}"], capture_output=True, text=True, check=False,
                          env=os.environ | {"ISOMER_KEEP_PROGRAMS": str(folder)})
     if ran.returncode != 0:
@@ -64,7 +64,7 @@ def graphs(suite, folder, options):
 
 
 def optimized(model, out, options, strategy, *flags):
-    """What is left of the cost, and the steps; {} where the model is none that can be asked."""
+    """The remaining cost, and the steps; {} if the model can't be optimized."""
     ran = programs.run([programs.program("isomer"), "optimize", str(model), "-o", str(out), "--judge", "cost", "--strategy", strategy, "--json", "--quiet",
                         "--max-size-growth", "100", "--budget", options.budget, "--steps", str(options.steps), *flags], timeout=600)
     if ran.code != 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # nightly: --check
-"""What proposers that nobody wrote rules for are worth alone, by the analytic cost and measured; and what it costs to have the generated rules.
+"""The gain of proposers and of generated rules alone, by the analytic cost and measured; and what it costs to have the generated rules.
 
   bench/rules_worth.py BLOCKS --measured measured.json [--results FILE.jsonl] [--only NAME,...] [--proposers generated,partial]
                        [--strategy greedy] [--judge cost] [--budget 60s] [--seconds 0]
@@ -11,10 +11,10 @@ the original and the hand-made variants; a win is found if 0.9 of the hand-made 
 
   bench/rules_worth.py --models MODEL.onnx... [--strategy backtrack:1.05] [--budget 60s] [--results FILE.jsonl]
 What each of --proposers adds to the hand-written ones, by the analytic cost: each model without all of them, and with each of them. Not by greedy, which
-does not ask `generated`. A search that is out of time says so: then a difference may be time's.
+does not use `generated`. A search that is out of time says so: then a difference may be time's.
 
   bench/rules_worth.py --load [--runs 20]
-CPU time of a run on a model of three products with the pack, less that of a run that asks no rules; the median of pairs.
+CPU time of a run on a model of three products with the pack, less that of a run without rules; the median of pairs.
 
   bench/rules_worth.py --check
 Short form: a small graph that the rules alone must improve, with a certificate that holds.

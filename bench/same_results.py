@@ -3,7 +3,7 @@
 
   bench/same_results.py [--write FILE.jsonl] [--against FILE.jsonl] [--only TEXT] [--without-pairs]
 Nothing that is compared depends on the time: budgets are far more than what is needed, a run that was stopped by one is an error, and what is
-measured is left out. Per model: the result, its steps, the SHA-256 of the output model, of the certificate without its notes (which tell people
+measured is left out. Per model: the result, its steps, the SHA-256 of the output model, of the certificate without its notes (which describe
 what was done, and prove nothing), and of the notes' words. Per pair: the verdict and how many constants were rounded. --write keeps them,
 --against compares with what another build wrote: exit 1 if anything differs. $ISOMER is the command.
 """
@@ -33,7 +33,7 @@ def digest(data):
 
 
 def certificate_digests(path):
-    """Of what is proved, and of the words about it. A note's ratio was measured and is in neither."""
+    """Digests of the proved steps, and of their text. A note's ratio was measured and is in neither."""
     proved, words = [], []
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)

@@ -2,7 +2,7 @@
 """Which proofs does a build lose or gain? Two files of records of bench/prove_pairs.py, prove_tools.py or prove_own.py are compared.
 
   bench/same_verdicts.py BEFORE.jsonl AFTER.jsonl [--lost N]
-Counts the verdicts of both builds, over what both were asked, and lists each that changed. Exit 1 if more than N are no longer proved (default: 0).
+Counts the verdicts of both builds, over the pairs of both, and lists each that changed. Exit 1 if more than N are no longer proved (default: 0).
 """
 import argparse
 import collections

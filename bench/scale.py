@@ -42,7 +42,7 @@ def collect(path):
             print(f"{name}: {ran.stderr.strip()}")
             continue
         answer = json.loads(ran.stdout)
-        # A model's own repetitions are counted, their order is not told.
+        # A model's own repetitions are counted, their order is not kept.
         records.add({"model": name, "operators": answer["operators"], "region_places": len(answer["regions"]),
                      "anchors": sorted(set(answer["anchors"])), "regions": sorted(set(answer["regions"]))})
         print(f"{name:32}{answer['operators']:6}{len(set(answer['anchors'])):6}{len(answer['regions']):6}{len(set(answer['regions'])):6}", flush=True)
@@ -111,33 +111,39 @@ INTRODUCTION = """# How far a store of plans goes
 
 <!-- Written by bench/scale.py --tell from bench/results; not edited by hand. -->
 
-What a registry would need that keeps a [plan](plans.md) for each block of the models it serves. Measured on the zoo, then extrapolated; the
-extrapolation says how wrong it may be.
+A registry could keep a [plan](plans.md) for each block of the models that it serves. This page measures the size of such a
+store on the zoo, then extrapolates with an error estimate.
 
-{provenance} Regions are what a search by regions takes one by one: at most 40 nodes, cut where the fewest values cross. Weights are zeros here:
-of theirs, only type and extents count. Regions of this kind begin where the model's cut lines happen to be, so two models share fewer of them than they share
-blocks; plans are looked for at every anchor, wherever it is.
+{provenance}
+
+A region has at most 40 nodes and is cut where the fewest values cross. Weights are zeros here: only their type and
+extents count. Where a region begins depends on the cuts of the whole model, so two models share fewer regions than
+blocks; plans are looked up at every anchor.
 
 ## The zoo
 """
 FURTHER = """
 ## Further
 
-Both grow like a power of the number of models n: regions like n^{regions}, anchors like n^{anchors} (90 % of {orders} random orders). The zoo's models
-differ on purpose; a registry is full of siblings, which add nothing, so its exponent is smaller: these are upper ends. Asked to foresee the whole zoo from half
-of it, such a fit says {error} times what there is.
+Both grow like a power of the number of models n: regions like n^{regions}, anchors like
+n^{anchors} (90 % of {orders} random orders). The zoo's models were chosen to differ; a registry has many
+similar models, which add nothing, so its exponent is smaller: these are upper bounds. A fit on half of the zoo predicts
+{error} times the size of the whole zoo.
 """
 END = """
-From a hundred-odd models to millions is four orders of magnitude beyond what was measured: take the exponents for what they are, a curve through a zoo.
+The step from about a hundred models to millions is four orders of magnitude beyond the measurement, so the extrapolation
+is rough.
 
-## Where it breaks first
+## What limits a store
 
-- **Lookups, not bytes**: a model asks once per different anchor, and each is a listing. In a directory or a bucket that is a fraction of a second; from a web
-  server `pull` copies a store as a whole, so a large one has to be split by whoever serves it.
-- **Popular anchors**: at most 256 entries are looked at under one anchor. Beyond that, entries need an order: measured on this target first.
-- **Notes of what has been searched** are read as a whole for one set of options; a registry needs them by anchor, too.
-- **Proofs and weights stay**: what is taken is proved in each model again, once for each different region: the price of believing nobody. And its weights are
-  computed anew, from the model's own; where branches become one convolution, that is most of a warm store's time.
+- **Lookups, not bytes**: a model needs one lookup per distinct anchor, and each lists a folder. In a directory or a bucket
+  that takes a fraction of a second. From a web server `pull` copies a whole store, so the server must split a large one.
+- **Popular anchors**: at most 256 entries are read under one anchor. With more, entries need an order: those measured on
+  this target first.
+- **Records of finished searches** are read as a whole for one set of options; a registry also needs them by anchor.
+- **Proofs and weights**: a plan is proved again in each model, once for each distinct region, because the store is
+  untrusted. Its weights are computed from the model's own; where branches become one convolution, that takes most of the
+  time with a warm store.
 """
 
 
@@ -160,7 +166,7 @@ def page():
     table += [("bytes of a plan, mean of those in bench/results/plans.jsonl", plan_bytes)] if plan_bytes else []
     provenance = f"`{head['command']}`; build {head['build']}; {head['date']}" + (f"; {head['note']}." if "note" in head else ".")
     lines = [INTRODUCTION.format(provenance=provenance), "| | |", "|---|---:|", *(f"| {name} | {grouped(number)} |" for name, number in table), "",
-             "Different ones after so many models, median of random orders:", "",
+             "The number of distinct ones after N models, median of random orders:", "",
              "| models | " + " | ".join(str(n) for n, _ in regions["curve"]) + " |", "|---|" + "---:|" * len(regions["curve"])]
     for name, found in (("regions", regions), ("anchors", anchors)):
         lines.append(f"| {name} | " + " | ".join(grouped(y) for _, y in found["curve"]) + " |")

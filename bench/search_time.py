@@ -7,7 +7,7 @@ A decoder is generated: norms, rotary embedding and attention spelled out, as ex
 ten thousand nodes need the weights of one layer. With --zoo, the models of that folder with 500 to 1500 nodes are searched too. Per model: nodes,
 seconds, unique regions (groups of equal steps), states, proofs that were made and those that were there already.
 --check, the short form: a decoder and one of twice its layers need the same proofs, have the same unique regions, and the second takes less than three
-times as long as the first.
+times the time of the first.
 """
 import argparse
 import json

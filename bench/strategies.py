@@ -50,7 +50,7 @@ def optimized(model, strategy, folder, without=None, judge="cost", seconds=60):
 
 def row(records, name, strategy, report, seconds):
     s = report["search"]
-    # A search that had to be left in the middle of something long does not tell the cost of what it gives back.
+    # A search that had to be left in the middle of a long step does not report the cost of its result.
     cost = s["cost_after"] / s["cost_before"] if s["cost_before"] else None
     records.add({"experiment": name, "strategy": strategy, "cost": cost, "states": s["states"], "proofs": s["proofs"],
                  "known": s["cache_hits"], "seconds": round(seconds, 1), "steps": report["steps"], "stopped_by": report["stopped_by"]}
@@ -61,7 +61,7 @@ def row(records, name, strategy, report, seconds):
 
 
 def generated(folder, times=1):
-    """Branches of a block: a 5x5 and a 1x1 convolution, added; so many in a row. The generated rules enlarge the small kernel, which costs more, then merge."""
+    """Branches of a block: a 5x5 and a 1x1 convolution, added; `count` in a row. The generated rules enlarge the small kernel, which costs more, then merge."""
     from onnx import TensorProto, helper
     block = linear_blocks.Block(1)
     block.rank = 2

@@ -5,7 +5,7 @@
   bench/structures.py [--only TEXT,...] [--results FILE.jsonl] [--shared] [--budget 20s] [--seconds 3] [--hand | --check]
 The structures are in bench/structures/, frozen: nothing is tuned for one of them. For each one the original is optimized (--budget, and a
 size growth of 100, as the expert suite does); original, result and hand-made graph take turns on ONNX Runtime, one thread (gains as in
-expert_suite.py); the result is checked; and `isomer prove` is asked whether the hand-made graph is equal (20 s).
+expert_suite.py); the result is checked; and `isomer prove` decides whether the hand-made graph is equal (20 s).
 --results keeps what is done: a second run goes on where the first was stopped. --shared: those of ../shared/expert/make_structures.py.
 --hand: only whether the hand-made graph is equal and what it gains. --check: short form: all hand-made graphs are equal, and of a few
 small ones the results are accepted by the checker, equal, and not much slower.
@@ -63,7 +63,7 @@ def doubled(model, feeds):
 
 
 def hand_difference(paths, outputs, feeds):
-    """Of the hand-made graph, also at other extents where they are symbolic."""
+    """Checks the hand-made graph, also at other extents where they are symbolic."""
     worst = difference(outputs, "hand")
     more = doubled(onnx.load(paths["orig"]), feeds)
     if more is not None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is told of results from bench/results: the pages of docs/results, the picture, and the headline of the README.
+"""Writes the documents' figures from bench/results: the pages of docs/results, the picture, and the headline of the README.
 
   bench/tell.py           writes them
   bench/tell.py --check   exit 1 if one of them is not what would be written
@@ -13,6 +13,7 @@ import pathlib
 import re
 import statistics
 import sys
+import textwrap
 
 import tell_comparison
 import tell_kernels
@@ -114,8 +115,8 @@ def zoo_section(title, rows):
 
 def zoo_page():
     yield from ("# Results: the zoo", "", GENERATED, "",
-                "Each model through `isomer optimize`: what came out was checked by `isomer check`, and, where it was changed, measured again,",
-                "independently, by `isomer bench`. Ratios above 1 are faster; brackets are 95 % intervals. The baseline is the original with all of",
+                "Each model was optimized by `isomer optimize`. `isomer check` checked each result, and `isomer bench` measured each changed model again,",
+                "independently. Ratios above 1 are faster; brackets are 95 % intervals. The baseline is the original with all of",
                 "the runtime's own optimizations.", "",
                 "![Gains of the zoo models](zoo.svg)", "")
     if found := read("zoo"):
@@ -146,8 +147,9 @@ def busy_section():
     head, rows = found
     large = [r for r in rows if r["idle"] >= LARGE]
     yield from ("## On a busy machine", "",
-                f"The same while {rows[0]['processes']} other processes multiply matrices on {head['cores']} cores. When they have ended, the gain is measured "
-                f"again by `isomer bench`. **Of {len(large)} models that gain {LARGE} or more on an idle machine, "
+                f"The same while {rows[0]['processes']} other processes multiply matrices on {head['cores']} cores. When they have ended, `isomer "
+                f"bench` measures "
+                f"the gain again. **Of {len(large)} models that gain {LARGE} or more on an idle machine, "
                 f"{sum(r['result'] == 'improved' for r in large)} are improved**, of the other {len(rows) - len(large)}, "
                 f"{sum(r['result'] == 'improved' for r in rows) - sum(r['result'] == 'improved' for r in large)}.", "", provenance(head), "",
                 "| model | gain on an idle machine | gain when chosen, busy | measured again, idle | s | why unchanged |", "|---|--:|---|---|--:|---|")
@@ -170,8 +172,8 @@ def kind_of(row):
 
 def deployed_page():
     yield from ("# Results: deployed models", "", GENERATED, "",
-                "Models of the zoo as people deploy them (`bench/make_deployed.py`), through `isomer optimize` as [the zoo](zoo.md) is: checked,",
-                "and measured again where they were changed. Errors are against float64 of the model that was given. Only what was run is told.", "")
+                "Models of the zoo in the formats that are deployed (`bench/make_deployed.py`), optimized as [the zoo](zoo.md): each result was checked,",
+                "and each changed model measured again. Errors are against the original in float64. The page lists only models that were run.", "")
     found = read("deployed")
     if found is None:
         yield "There are no results yet."
@@ -198,8 +200,8 @@ def decoders_part():
     slower = sum(s["ratio"] < SLOWER_AGAIN for r in faster for s in r["sizes"])
     yield from ("## Decoders with separate caches", "",
                 f"**{len(rows)} models at {sum(len(r['sizes']) for r in rows)} sizes: {len(faster)} faster, {slower} of these slower at a size.** One model "
-                "is judged at all of its sizes and taken if none is slower. The bound is what no rewrite can beat: the bytes of weights and caches",
-                "that must be read, by the memory's bandwidth (`bench/decoders.py`).", "", provenance(head), "",
+                "is judged at all of its sizes and accepted if none is slower. The bound is a lower bound for every rewrite: the bytes of weights and caches",
+                "that must be read, divided by the memory's bandwidth (`bench/decoders.py`).", "", provenance(head), "",
                 "| model | new positions | past ones | gain when chosen | run again | ms | bound, ms |", "|---|---:|---:|---|---:|---:|---:|")
     for r in rows:
         for s in r["sizes"]:
@@ -211,7 +213,7 @@ def decoders_part():
 
 
 def picture():
-    """Every model of the zoo as a bar, on a logarithmic axis, with the interval of what was measured again."""
+    """Every model of the zoo as a bar, on a logarithmic axis, with the interval of the second measurement."""
     found = read("zoo")
     if found is None:
         return
@@ -283,7 +285,7 @@ def expert_summary(rows):
 
 def left_out():
     """Said wherever the number of wins stands."""
-    return ("Left out of this count, because they are equal over the reals and numerically unsafe: "
+    return ("Not counted are rewrites that are equal over the reals but numerically unsafe: "
             + "; ".join([*unsafe.EXPERIMENTS.values(), *unsafe.VARIANTS.values()]) + ".")
 
 
@@ -295,9 +297,11 @@ def expert_page():
         return
     head, rows = found[0], wanted(found[1])
     s = expert_summary(rows)
-    yield from (f"People who know the runtime rewrote {len(rows)} pieces of models by hand, and gained 1.2 or more. Each original is given to `isomer",
-                "optimize`; then the original, the result and the variants by hand are run in turns. `hand` is the gain of the best variant by hand, `isomer`",
-                "that of what was found alone, `of it` their quotient.", "",
+    yield from (f"Experts in the runtime rewrote {len(rows)} pieces of models by hand and made them at least 1.2× faster. Each original is "
+                f"optimized by `isomer",
+                "optimize`; then the original, the result and the hand-written variants run in turns. `hand` is the gain of the best hand-written "
+                "variant, `isomer`",
+                "that of the automatic result, `of it` their quotient.", "",
                 provenance(head), "",
                 f"**{s['reached']} of {s['experiments']} reach {REACHED} of the best rewrite by hand, {s['beaten']} beat it by 5 %, {s['slower']} are slower "
                 "than the original.**",
@@ -327,9 +331,10 @@ def structures_page():
         yield "There are no results yet."
         return
     head, rows = found
-    yield from ("Graphs as exporters write them, of networks that nothing was tuned for, each with an equal graph made by hand (`bench/structures/`, and those",
-                "of the shared material). `hand` is what the graph by hand gains, `isomer` what `isomer optimize --budget 20s` finds alone, `of it` their",
-                "quotient; `equal` is what `isomer prove` answers of the pair within 20 s.", "", provenance(head), "")
+    yield from ("Graphs of networks that nothing was tuned for, as exporters write them, each with an equal graph written by hand "
+                "(`bench/structures/`, and those",
+                "of the shared material). `hand` is the gain of the hand-written graph, `isomer` that of `isomer optimize --budget 20s`, `of it` their",
+                "quotient; `equal` is the answer of `isomer prove` for the pair within 20 s.", "", provenance(head), "")
     for name, title in (("own", "Our own"), ("shared", "Shared")):
         if done := [r for r in rows if r["set"] == name and "isomer" in r]:
             yield from (f"## {title}: {len(done)}", "", f"**{structures_summary(done)}**", "", *structures_table(done))
@@ -369,7 +374,7 @@ def proofs_page():
     proved = [r for r in rows if r["verdict"] == "proved"]
     refuted = sum(r["verdict"] == "refuted" for r in rows)
     seconds = [r["seconds"] for r in rows]
-    yield from ("Every piece of the expert suite against its variants by hand, which are equal to it: what `isomer prove` answers.", "",
+    yield from ("The answers of `isomer prove` for every piece of the expert suite and its hand-written variants, which are equal to it.", "",
                 f"**{len(proved)} of {len(rows)} proved ({len(proved) / len(rows):.1%})**, {sum(r['rounded'] > 0 for r in proved)} of them but for rounded "
                 f"constants; {refuted} refuted, {len(rows) - len(proved) - refuted} not decided. "
                 f"Median {statistics.median(seconds):.1f} s, slowest {max(seconds):.1f} s, "
@@ -382,7 +387,8 @@ def proofs_page():
 # ---- attacks ---------------------------------------------------------------------------------------------------------
 
 def attacks_page():
-    yield from ("# Results: attacks", "", GENERATED, "", "Long runs against what says \"equal\". [kernel.md](../kernel.md) says which part each is for.", "",
+    yield from ("# Results: attacks", "", GENERATED, "", "Long runs that try to make Isomer call unequal models equal. [kernel.md](../kernel.md) "
+                "lists the part that each one tests.", "",
                 "## Cases drawn against the command", "")
     if found := read("generators"):
         head, rows = found
@@ -392,7 +398,8 @@ def attacks_page():
             yield "| " + " | ".join(f"{r[n]:,}" if isinstance(r[n], int) else str(r[n]) for n in names) + " |"
     else:
         yield "There are no results yet."
-    yield from ("", "## Others", "", "What each run gave; of one that was stopped, so far.", "", "| attack | command | build | it said |", "|---|---|---|---|")
+    yield from ("", "## Others", "", "The output of each run; for a stopped run, the output so far.", "", "| attack | command | build | it said "
+                "|", "|---|---|---|---|")
     if found := read("attacks"):
         for r in found[1]:
             yield f"| {r['attack']} | `{r['command']}` | {r['build']} | {r['said'].replace('|', '/')} |"
@@ -402,7 +409,7 @@ def attacks_page():
 
 def search_page():
     yield from ("# Results: the search", "", GENERATED, "",
-                "How long `isomer optimize --judge cost` takes, and what grows with the size of a model: equal layers are proved once.", "")
+                "How long `isomer optimize --judge cost` takes, and how it grows with the size of a model: equal layers are proved once.", "")
     found = read("search_time")
     if found is None:
         yield "There are no results yet."
@@ -455,10 +462,10 @@ def plans_section():
         return
     head, rows = found
     yield from ("", "## With a store of plans", "",
-                "The second model of a family without a [store](../plans.md) and with what the first one left in it. A family is a zoo model and one of "
+                "The second model of a family without a [store](../plans.md) and with the store of the first one. A family is a zoo model and one of "
                 "the same architecture with other weights, values renamed and nodes in another order; A:B are two zoo models. *Reached*: seconds until a "
-                "draft as good as the last one without a store was there. All certificates were accepted by `isomer-check`. Times are of a machine with "
-                "other work on it: look at pairs, not at seconds.",
+                "draft as good as the last one without a store was there. All certificates were accepted by `isomer-check`. The machine "
+                "had other work: compare pairs, not seconds.",
                 "", provenance(head), "",
                 "| model | strategy | judge | proofs without | with | for plans | s without | with | reached without | with | of processor without | with | "
                 "same result |",
@@ -479,8 +486,8 @@ def plans_section():
         yield from ("", f"`{judge[0]}`, {judge[1]}: {100 * warm / max(1, cold):.0f} % of the proofs; "
                         f"{100 * times:.0f} % of the time to the same result{cpu}, {100 * whole:.0f} % of the whole run's "
                         "(geometric means).")
-    yield from ("", "With a store each different region that is taken costs one proof, and its weights are computed: no store saves that. A greedy search by "
-                    "cost proves little else, so there is little to save in proofs; where much is tried and not taken, there is more.")
+    yield from ("", "With a store each distinct accepted region costs one proof, and its weights are computed: no store saves that. A greedy search by "
+                    "cost proves little else, so a store saves few proofs; it saves more where many candidates are tried and rejected.")
 
 
 WORTH = (("worth", "by the analytic cost", "(`--judge cost`)"),
@@ -489,7 +496,7 @@ FOUND = 1.02  # as bench/rules_worth.py has it
 
 
 def worth_section():
-    """What proposers find alone of what experts found."""
+    """The rewrites of experts that single proposers find."""
     for name, how, judge in WORTH:
         if (found := read(name)) is None:
             continue
@@ -497,7 +504,7 @@ def worth_section():
         ratio = lambda row, who: row[who].get("ratio", 1.0)
         who_all = [who for who in rows[0] if isinstance(rows[0][who], dict)]
         yield from ("", f"## Proposers alone, {how}", "",
-                    f"Of the {len(rows)} rewrites by experts, those in which `--only NAME` {judge} gains more than 2 %.", "", provenance(head), "",
+                    f"Those of the {len(rows)} rewrites by experts in which `--only NAME` {judge} gains more than 2 %.", "", provenance(head), "",
                     "| asked | better | by 0.9 of what all do | by 0.9 of the hand-made gain, measured |", "|---|---:|---:|---:|")
         for who in who_all:
             better = [r for r in rows if ratio(r, who) > FOUND]
@@ -528,8 +535,8 @@ def strategies_section(name, title, what):
     strategies = list(dict.fromkeys(r["strategy"] for r in rows))
     asked = {n: c for n, c in cost.items() if len(c) == len(strategies)}
     done = {n: c for n, c in asked.items() if all(r["cost"] for r in c.values())}
-    yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}. *: out of time; *left*: a search that was in the middle "
-                "of something long when its time was over tells no cost. All certificates were accepted by `isomer-check`. Experiments in which all strategies "
+    yield from ("", f"## {title}", "", f"The remaining analytic cost (`--judge cost`) of {what}. *: out of time; *left*: a search that was in the middle "
+                "of a long step at its time limit has no cost. All certificates were accepted by `isomer-check`. Experiments in which all strategies "
                 "end at the same cost are counted, not listed. `beam` was removed after this.", "", provenance(head), "",
                 "| experiment | " + " | ".join(strategies) + " |", "|---|" + "---:|" * len(strategies))
     least = {n: min(c[s]["cost"] for s in strategies) for n, c in done.items()}
@@ -556,10 +563,10 @@ def strategies_section(name, title, what):
 
 def compiled_page():
     yield from ("# Results: compiled models", "", GENERATED, "",
-                "Models of the zoo through `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over "
-                "that of the module, run by turns. Errors are the largest difference to float64, of the largest value. *far*: the error is more than "
-                "twice ONNX Runtime's, and more than 1e-6. *sums*: how products are added up ([what they are](../reference/json.md#compile)); the first that "
-                "keeps that rule is taken.", "")
+                "Models of the zoo compiled by `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over "
+                "that of the module, run by turns. Errors are the largest difference to float64, relative to the largest value. *far*: the error is more than "
+                "twice ONNX Runtime's, and more than 1e-6. *sums*: how products are added ([values](../reference/json.md#compile)); the first "
+                "within that limit is used.", "")
     found = read("compile")
     if found is None:
         yield "There are no results yet."
@@ -573,8 +580,9 @@ def compiled_page():
                 f"Geometric mean of the ratios {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f}; "
                 f"{sum(r > 1 for r in ratios)} are faster than ONNX Runtime, {sum(r > 1.05 for r in ratios)} by more than 5 %, "
                 f"{sum(r < 0.95 for r in ratios)} slower by more than 5 %.",
-                *(["", f"Of these, {len(now)} were measured by the build below: geometric mean {geometric_mean(now):.2f}, median {statistics.median(now):.2f}. "
-                   "A row with a build behind it is of that one."] if len(now) < len(ratios) else []),
+                *(["", f"Among these, {len(now)} were measured by the build below: geometric mean {geometric_mean(now):.2f}, median "
+                       f"{statistics.median(now):.2f}. "
+                   "A row that names a build was measured by that build."] if len(now) < len(ratios) else []),
                 "", provenance(head), "",
                 "| model | ratio | runtime ms | module ms | error | runtime's | sums | nests | tiled | Winograd | made in s "
                 "| library KB | weights MB | workspace MB | |",
@@ -605,7 +613,7 @@ def layers_beside_onednn():
     ran = [r for r in rows if "failure" not in r]
     near, mean = sum(r["ratio"] >= 0.9 for r in ran), geometric_mean([r["ratio"] for r in ran])
     yield from ("## Single layers beside oneDNN", "",
-                "Time of a bare oneDNN primitive over that of our nest for the same layer, by turns; layouts are each one's own choice and reorders are not "
+                "Time of a bare oneDNN primitive over that of our nest for the same layer, by turns; each side chooses its layouts, and reorders are not "
                 "counted. oneDNN's convolutions are direct; ours are Winograd's where that is faster. Errors are those of a small model around the layer, "
                 "ours and ONNX Runtime's.", "",
                 f"**{near} of {len(ran)} layers take at most a tenth longer than oneDNN's**; geometric mean {mean:.2f}.", "",
@@ -642,7 +650,7 @@ def words_of_operators(_rows):
 
 def words_of_bfloat16(rows):
     ratios = [r["ratio"] for r in rows]
-    return ("`--precision bf16`, an opt-in: weights, and on tile registers what they are multiplied with, have 8 bits of precision; sums are of floats. "
+    return ("`--precision bf16`, an opt-in: weights, and on tile registers their other factors, have 8 bits of precision; sums are in float32. "
             f"Geometric mean {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f} of ONNX Runtime in float32. "
             "Errors are against float64, of the largest value.")
 
@@ -662,8 +670,9 @@ def threads_of_modules(name, title, about):
     of = {k: [ratio(r, k) for r in ran] for k in sorted({1, n})}
     ratios = ", ".join(f"{geometric_mean(some):.2f} and {statistics.median(some):.2f} with {k}" for k, some in of.items())
     yield from ("", f"## {title}", "",
-                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns; ratios are ONNX Runtime's time over the module's, both with as "
-                f"many threads. {about} The machine is a virtual one, which does not say whether its processors are cores or threads of one core. "
+                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns; ratios are ONNX Runtime's time over the module's, "
+                f"both with the same "
+                f"number of threads. {about} The machine is virtual and does not show whether its processors are cores or threads of one core. "
                 f"Results of the module are the same bits for {sum(r['same_bits'] for r in ran)} of {len(ran)}.", "",
                 f"**Geometric mean and median of the ratios: {ratios}**; {sum(r < SLOWER for r in of[n])} of {len(ran)} are slower by more than 5 %.", "",
                 provenance(head), "",
@@ -685,7 +694,7 @@ BATCHES = ("Models of the zoo are for one sample: the first size of their inputs
 
 def explore_page():
     yield from ("# Results: load time, and the runtime's own passes", "", GENERATED, "",
-                "Models of the zoo through `isomer explore` ([what it does](../explore.md)), one thread, CPU time.", "")
+                "Models of the zoo explored by `isomer explore` ([how](../explore.md)), one thread, CPU time.", "")
     found = read("explore")
     yield from explored_section(found) if found else ("There are no results of load time yet.", "")
 
@@ -699,7 +708,7 @@ def explored_section(found):
     if parts["control"]:
         found_something = sum(r["verdict"] == "better" for r in parts["control"])
         yield from ("## Controls", "",
-                    f"Of {len(parts['control'])} explorations of passes that change nothing, {found_something or 'none'} found something.", "")
+                    f"{len(parts['control'])} explorations of passes that change nothing: {found_something or 'none'} found a gain.", "")
     for r in parts["resume"]:
         yield (f"An exploration of {r['model']} was killed {r['kills']} times and resumed: {'the same table' if r['same_table'] else 'ANOTHER TABLE'} "
                f"as that of one which was left alone, {r['resumed']} answers known.")
@@ -726,7 +735,7 @@ def load_section(rows, failed):
     if own:
         yield f"| the runtime's own | {geometric_mean(own):.2f} | {len(own)} | |"
     none = [f"{r['model']} ({kind})" for r in rows for kind in ("portable", "machine") if r[kind]["verdict"] == "none"]
-    yield from ("", f"Not written, since not surely faster to load, or slower to run: {', '.join(none) or 'none'}.", "")
+    yield from ("", f"Not written, because they do not load faster with 95 % confidence or run slower: {', '.join(none) or 'none'}.", "")
     if failed:
         yield from (f"Failed: {', '.join(r['model'] for r in failed)}.", "")
     yield from ("| model | portable | with options | this machine | with options | its own | latency portable | this machine "
@@ -749,7 +758,7 @@ def passes_section(rows):
         return
     better = [r for r in rows if r["verdict"] == "better"]
     yield from ("## The runtime's own passes", "",
-                f"For {len(better)} of {len(rows)} models a set of passes and settings beats all of them by more than 2 %, surely.", "",
+                f"For {len(better)} of {len(rows)} models a set of passes and settings is more than 2 % faster than the default, with 95 % confidence.", "",
                 "| model | times faster | without (or with) | passes with an effect |", "|---|---:|---|---:|")
     for r in sorted(better, key=lambda r: -r["measured"]["ratio"]):
         m = r["measured"]
@@ -759,8 +768,8 @@ def passes_section(rows):
     for r in rows:
         for name, measured in r["effects"].items():
             seen.setdefault(name, []).append(measured)
-    yield from ("What each pass is worth: in how many models it changes the graph (settings: is measured), in how many it surely helps (leaving "
-                "it out costs 2 % or more), and in how many it surely hurts.", "",
+    yield from ("The effect of each pass: the number of models whose graph it changes (settings: that were measured), that it helps (leaving "
+                "it out costs 2 % or more), and that it hurts, both with 95 % confidence.", "",
                 "| pass | models | helps | hurts | most | least |", "|---|---:|---:|---:|---:|---:|")
     for name, all_measured in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0])):
         ratios = [m["ratio"] for m in all_measured]
@@ -786,18 +795,18 @@ def headline():
         s = zoo_summary(zoo[1])
         proofs = f"{s['rejected']} certificates rejected" if s["rejected"] else "every result proved equal"
         parts.append((f"{s['models']} models of the zoo, `optimize`",
-                      f"**{s['faster']} faster, {s['slower'] or 'none'} slower**, {proofs}; the {s['faster']} are "
-                      f"{s['mean_of_faster']:.2f}× as fast in the geometric mean, the best {s['best']:.1f}×, all {s['models']} {s['mean']:.2f}×", "zoo.md"))
+                      f"**{s['faster']} faster, {s['slower'] or 'none'} slower**, {proofs}; geometric mean {s['mean_of_faster']:.2f}× on the "
+                      f"{s['faster']}, {s['mean']:.2f}× on all {s['models']}; best {s['best']:.1f}×", "zoo.md"))
     if trained := read("trained_speed"):
         parts.append(tell_trained.headline(trained))
     if simplified := read("simplify"):
         parts.append(tell_simplify.headline(simplified))
     if expert := read("expert"):
         s = expert_summary(wanted(expert[1]))
-        parts.append((f"{s['experiments']} rewrites by experts that gain 1.2 or more",
+        parts.append((f"{s['experiments']} rewrites by experts that are at least 1.2× faster",
                       f"{s['reached']} found automatically, with at least {REACHED} of their gain; "
-                      f"{s['beaten']} beaten by 5 % (not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, "
-                      "Winograd's F(4,3))", "expert.md"))
+                      f"{s['beaten']} beaten by 5 % (numerically unsafe rewrites are not counted: pairwise distance as a matrix product, Mish by a "
+                      "sigmoid, Winograd's F(4,3))", "expert.md"))
     if pairs := read("pairs"):
         proved = sum(r["verdict"] == "proved" for r in pairs[1])
         parts.append((f"{len(pairs[1])} pairs of equal models, `prove`", f"{proved} proved", "proofs.md"))
@@ -837,11 +846,34 @@ def first_page():
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
 
+def fold(lines):
+    """Paragraphs and points in lines of at most 120 characters (tools/prose); tables, headings and code as they are."""
+    block, is_code = [], False
+    for line in [*"\n".join(lines).split("\n"), None]:
+        is_prose = line and not is_code and not line.startswith(("|", "#", "<", "```"))
+        if block and (not is_prose or line.startswith("- ")):
+            yield from fold_block(block)
+            block = []
+        if is_prose:
+            block.append(line)
+        elif line is not None:
+            is_code ^= line.startswith("```")
+            yield line
+
+
+def fold_block(block):
+    if max(map(len, block)) <= 120:
+        return block
+    code_as_one_word = re.sub(r"`[^`]*`", lambda match: match.group().replace(" ", "\0"), " ".join(line.strip() for line in block))
+    folded = textwrap.wrap(code_as_one_word, 120, subsequent_indent="  " * block[0].startswith("- "), break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in folded]
+
+
 def readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, rest = text.split(BEGIN, 1)
     lines = [*tell_kernels.example(read("kernel_time")), *tell_packages.short_table(read("trained_speed")), "", *headline_table("docs/results/")]
-    return before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1]
+    return before + BEGIN + "\n" + "\n".join(fold(lines)) + "\n" + END + rest.split(END, 1)[1]
 
 
 def main():
@@ -860,7 +892,8 @@ def main():
              PAGES / "kernels.md": tell_kernels.page(read("kernel_time"), provenance, GENERATED),
              PAGES / "simplify.md": tell_simplify.page(read("simplify"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
-    texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
+    texts = {path: "\n".join(lines if path.suffix == ".svg" else fold(lines)).rstrip("\n") + "\n" for path, lines in pages.items()}
+    texts[ROOT / "README.md"] = readme()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if options.check:

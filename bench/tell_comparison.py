@@ -2,7 +2,7 @@
 import math
 import statistics
 
-SURE = 1.02  # what is told as faster or slower is so by more than this at the near end of its interval
+SURE = 1.02  # a result counts as faster or slower by more than this at the near end of its interval
 NAMES = {"isomer": "isomer", "onnxsim": "onnxsim", "onnxslim": "OnnxSlim", "onnxoptimizer": "onnxoptimizer",
          "ort_extended": "ONNX Runtime, saved (extended)", "ort_all": "ONNX Runtime, saved (all)", "openvino": "OpenVINO, as runtime"}
 SAME = {"ratio": 1.0, "low": 1.0, "high": 1.0}  # a model that came back as it was
@@ -73,7 +73,7 @@ def faults(rows):
     if not total:
         return
     yield from ("## Planted faults", "",
-                f"{total} changes in one place of a model, each of which ONNX Runtime shows to make a difference. A fault that is called equal is a "
+                f"{total} changes in one place of a model; each changes the outputs on ONNX Runtime. A fault that is called equal is a "
                 "false proof.", "",
                 "| who is asked | what was said | false proofs |", "|---|---|---:|")
     for who, title in (("isomer", "`isomer prove`"), ("certify", "onnxsim's `certify`")):
@@ -86,7 +86,7 @@ def faults(rows):
 
 
 def duels(by_tool, is_ours):
-    """(model, tool, our speed, theirs) where one is surely faster than the other; the largest difference first."""
+    """(model, tool, our speed, theirs) where one is faster than the other with 95 % confidence; the largest difference first."""
     ours = {r["model"]: speed(r) for r in by_tool.get("isomer", []) if "failure" not in r}
     for tool in (t for t in NAMES if t != "isomer"):
         for r in by_tool.get(tool, []):
@@ -126,6 +126,6 @@ def page(rows):
     yield ""
     yield from certified(by_tool.get("onnxsim", []))
     yield from faults(by_tool.get("faults", []))
-    yield from duel_table(by_tool, "Where another is surely faster than isomer", False)
-    yield from duel_table(by_tool, "Where isomer is surely faster than another", True)
+    yield from duel_table(by_tool, "Where another tool is faster than isomer, with 95 % confidence", False)
+    yield from duel_table(by_tool, "Where isomer is faster than another tool, with 95 % confidence", True)
     yield from failures(by_tool)

@@ -9,7 +9,8 @@ def example(told):
     if not made or not made.get("kernels"):
         return
     times = f" ({made['before_ms']:.1f} → {made['after_ms']:.1f} ms a line)" if made.get("after_ms") else ""
-    yield from (f"{WORDS}: **{made['ratio']:.1f}× faster** than ONNX Runtime{times}, at every width, proved equal, made in {made['seconds']:.0f} s.", "")
+    yield from (f"{WORDS}: **{made['ratio']:.1f}× faster** than ONNX Runtime{times}, "
+                f"at every width, proved equal, written in {made['seconds']:.0f} s.", "")
 
 
 def cell(made):

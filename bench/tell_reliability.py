@@ -53,11 +53,12 @@ def page(rows, generated):
     by_key = {r["promise"]: r for r in rows}
     unknown = [k for k in by_key if k not in PROMISES and not k.startswith(FUZZED)]
     if unknown:
-        raise SystemExit(f"reliability.jsonl: nothing is known of {', '.join(unknown)}")
-    yield from ("# What was tried to hurt you", "", generated, "",
-                "Isomer reads files of strangers, runs for minutes, and writes over files that matter. This page says what was tried against that, how",
-                "often, and what went wrong, by scripts that can fail. Short forms of most of them run in CI; `tools/nightly` runs the long ones. What the",
-                "proofs rest on is attacked elsewhere: [attacks](results/attacks.md), [the kernel](kernel.md).",
+        raise SystemExit(f"reliability.jsonl: no description for {', '.join(unknown)}")
+    yield from ("# Reliability: faults, attacks and fuzzing", "", generated, "",
+                "Isomer reads untrusted files, runs for minutes, and overwrites files that matter. This page lists the faults and attacks that "
+                "scripts tried, how",
+                "often, and what went wrong. Short forms of most scripts run in CI; `tools/nightly` runs the long ones. The part that",
+                "proofs rest on is attacked separately: [attacks](results/attacks.md), [the kernel](kernel.md).",
                 "The promises to users are in [SECURITY.md](../SECURITY.md).", "",
                 "| what must hold | tried | wanted | went wrong |", "|---|---:|---:|---:|")
     for key, (title, unit, wanted) in PROMISES.items():
@@ -91,7 +92,7 @@ def fuzzed(rows):
     yield from ("## Fuzzing", "",
                 "libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer, seeds from random and hostile models, rules and certificates "
                 "(`tests/evidence/fuzz_run.py`). "
-                f"Wanted are {count(WANTED_EXECUTIONS)} executions of each target, or no new coverage any more.", "",
+                f"The goal is {count(WANTED_EXECUTIONS)} executions of each target, or no new coverage.", "",
                 "| target | executions | edges covered | of them in the last tenth of the runs | files kept | open findings | made by |",
                 "|---|---:|---:|---:|---:|---:|---|")
     for row in sorted(rows, key=lambda r: r["promise"]):

@@ -75,14 +75,15 @@ def open_section(told, provenance):
     lines = ["## Open sizes", "",
              "`isomer compile MODEL` makes a module for [every size](../how-to/compile.md#sizes-that-a-run-is-given), `--as custom-op` operators that run at "
              "every size, with ONNX Runtime for the rest. Each model ran at up to eight sizes; *sizes* counts those at which the result ran, of those at which "
-             "ONNX Runtime runs, and says how far outputs are apart at most, of the largest value. Speedups are over ONNX Runtime on the model as it is, at "
+             "ONNX Runtime runs, and gives the largest difference of outputs, relative to the largest value. Speedups are over ONNX Runtime on the "
+             "model as it is, at "
              "three sizes; *general / special* compares the module with one that is made for the size alone.", ""]
     if cells:
         lines += [f"{len(cells)} measurements with operators: geometric mean {math.exp(sum(map(math.log, cells)) / len(cells)):.2f}, {words(cells)}. "
                   f"{len(general)} with a general module beside a special one: {words(general)}.", ""]
     times = [row["module"]["seconds"] / s["seconds"] for row in rows for s in row.get("special", []) if "ratio" in s and s.get("seconds")]
     if times:
-        lines += [f"Making a general module takes {words(times)} times as long as making a special one, C++ compiler included "
+        lines += [f"Making a general module takes {words(times)} times the time of a special one, C++ compiler included "
                   f"(median {statistics.median(times):.2f}).", ""]
     lines += [provenance(head), "",
               "| model | module: sizes | speedup | general / special | s | operators: sizes | speedup | s |", "|---|---|---|---|--:|---|---|--:|"]

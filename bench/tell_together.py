@@ -44,7 +44,8 @@ def against_estimates(rows):
     if shares:
         mean = math.exp(statistics.fmean(map(math.log, shares)))
         yield from ("", f"*estimate*: contractions at the measured speed of oneDNN's primitives, Winograd as its prototype, one pass over the rest "
-                    f"(`../shared/headroom`); no fusion across convolutions is in it. Of {len(shares)} models that have one, together is at {mean:.2f} of it "
+                    f"(`../shared/headroom`); it contains no fusion across convolutions. On the {len(shares)} models that have an estimate, "
+                    f"together reaches {mean:.2f} of it "
                     f"in the geometric mean, and at 0.95 or more on {sum(s >= 0.95 for s in shares)}.")
 
 
@@ -62,10 +63,10 @@ def taken(row):
 def page(found, provenance, generated):
     yield from ("# Results: graphs and kernels, apart and together", "", generated, "",
                 "Models of the zoo, one thread; ONNX Runtime with all of its optimizations on the model as it is = 1.00. *graph*: what `isomer optimize` "
-                "writes. *kernels*: `isomer compile --as custom-op` of the model. *one after the other*: the same of what `optimize` wrote. *together*: "
+                "writes. *kernels*: `isomer compile --as custom-op` of the model. *one after the other*: the same of the output of `optimize`. *together*: "
                 "equal graphs offered to one choice of regions and engines ([how](../how-to/kernels.md)). All of these run "
-                "by turns in one process; ratios are of CPU time, the median over turns. OpenVINO in float32 is a process of its own, by turns. Where a "
-                "way finds nothing, its ratio is that of what it starts from.", "")
+                "by turns in one process; ratios are of CPU time, the median over turns. OpenVINO in float32 runs in a separate process, by turns. A "
+                "way that finds no gain has the ratio of its input.", "")
     if found is None:
         yield "There are no results yet."
         return
@@ -73,7 +74,7 @@ def page(found, provenance, generated):
     failed = [r for r in rows if "ways" not in r]
     rows = [r for r in rows if "ways" in r]
     yield from (f"{len(rows)} models" + (f"; {len(failed)} failed" if failed else "") +
-                " so far: as far as the run came, small ones mostly. They are no sample of the zoo, whose means they do not tell.", "",
+                " so far: those that the run reached, mostly small ones. They are no sample of the zoo, so their means are not those of the zoo.", "",
                 "| way | models | geometric mean | without the two best | median | slower than 0.98 |", "|---|---:|---:|---:|---:|---:|", *summary(rows), "",
                 "By 5 % or more, together beats:", "",
                 f"- one after the other on {beaten(rows, ['after'])}",

@@ -34,9 +34,10 @@ def mean(numbers):
 
 def right_section(found, provenance):
     yield from ("## Every command on every model", "",
-                "Real inputs at the usual size. *Improved*: the result is another model, both checkers accept it, its interface is the same, and its task's "
-                "answer is the same at every size that it takes. *Refused*: the message names the node or the input, the reason and what to type. *Failed*: "
-                "anything else, above all a changed answer.", "")
+                "Real inputs at the usual size. *Improved*: the result is a changed model, both checkers accept it, its interface is the same, and its task's "
+                "answer is the same at every size that it accepts. *Refused*: the message names the node or the input, the reason and the options "
+                "to set. *Failed*: "
+                "anything else, for example a changed answer.", "")
     if found is None:
         yield from ("There are no results yet.", "")
         return
@@ -79,7 +80,7 @@ def ratio(row, way):
 
 
 def best_way(row):
-    """The fastest way that is surely faster, or None."""
+    """The fastest way that is faster with 95 % confidence, or None."""
     sure = [way for way in ("graph", "kernels", "both") if row["ways"].get(way, {}).get("low", 0) > 1]
     return max(sure, key=lambda way: ratio(row, way), default=None)
 
@@ -97,7 +98,7 @@ def headline(found):
     rows = [row for row in latest(found, "model")[1] if "ways" in row]
     both, openvino = ([ratio(row, way) for row in rows if ratio(row, way)] for way in ("both", "openvino"))
     slower = sum(row["ways"].get("both", {}).get("high", 1) < 0.98 for row in rows)
-    return (f"{len(rows)} trained models out of packages", f"{mean(both):.2f}× with kernels in the geometric mean, {slower or 'none'} slower; OpenVINO "
+    return (f"{len(rows)} trained models out of packages", f"geometric mean {mean(both):.2f}× with kernels, {slower or 'none'} slower; OpenVINO "
             f"{mean(openvino):.2f}× on {len(openvino)} of them", "trained.md")
 
 
@@ -127,8 +128,8 @@ def speed_row(row):
 def speed_section(found, provenance):
     yield from ("## Speed", "",
                 "One thread, real inputs at the usual size; ONNX Runtime with all of its optimizations on the model as it is = 1.00, higher is faster. All "
-                "ways run by turns in one process; ratios are of CPU time, the median over turns. *both*: `compile --as custom-op` of what `optimize` wrote. "
-                "Where a way finds nothing, its ratio is that of what it starts from. OpenVINO runs in float32 at this size (-: not converted).", "")
+                "ways run by turns in one process; ratios are of CPU time, the median over turns. *both*: `compile --as custom-op` of the output of "
+                "`optimize`. A way that finds no gain has the ratio of its input. OpenVINO runs in float32 at this size (-: not converted).", "")
     if found is None:
         yield from ("There are no results yet.", "")
         return
@@ -153,7 +154,7 @@ def speed_section(found, provenance):
 # ---- pairs -----------------------------------------------------------------------------------------------------------
 
 def strongest(rows):
-    """Of each pair the answer that says most: decided, and for all sizes; if none is decided, that at one size."""
+    """The strongest answer for each pair: decided, and for all sizes; if none is decided, that at one size."""
     found = {}
     for row in rows:
         is_decided = row["verdict"] in ("proved", "refuted")
@@ -196,7 +197,7 @@ def pairs_section(found, provenance):
 def page(right, speed, pairs, provenance, generated):
     yield from ("# Results: trained models out of packages", "", generated, "",
                 "The models that packages ship ([which, and how to fetch them](../deployed.md)): with trained weights, open sizes, int8, float16, control "
-                "flow. [Per package](packages.md): what a user of one gains.", "")
+                "flow. [Per package](packages.md): the speedup of each package.", "")
     yield from right_section(right, provenance)
     yield from speed_section(speed, provenance)
     yield from pairs_section(pairs, provenance)

@@ -10,7 +10,7 @@ def mean(numbers):
 
 
 def at(row, tried):
-    """What was expected after so many schedules; None: it had ended."""
+    """The expected speedup after `tried` schedules; None: the search had ended."""
     curve = [p for p in row["curve"][:-1] if p["tried"] <= tried]
     return curve[-1]["expected"] if curve and row["curve"][-1]["tried"] >= 0.8 * tried else None
 
@@ -22,9 +22,9 @@ def whole(row):
 def page(found, provenance, generated):
     yield from ("# Results: tuned schedules", "", generated, "",
                 "`isomer compile --tune` ([how](../how-to/compile.md#tuning)), one thread. Each model is tuned from nothing, once per way of searching, for "
-                "`--tune` of the command below. *After so many*: what the model's units take in all, untuned, by what they take with the best schedules that "
-                "were known by then, the luckiest of many measurements. *Measured again*: the same of those that were taken, on fresh samples. *Whole model*: "
-                "tuned against untuned, by turns; 1.00 where the untuned one is kept. `learned`, a cost model of boosted trees, has left since.", "")
+                "`--tune` of the command below. *N timed*: the time of all units, untuned, divided by that of the best schedules after N measurements, "
+                "by the luckiest of many measurements. *Measured again*: the same for the accepted schedules, on fresh samples. *Whole model*: "
+                "tuned against untuned, by turns; 1.00 if the untuned one is kept. `learned`, a cost model of boosted trees, was removed since.", "")
     if found is None:
         yield "There are no results yet."
         return

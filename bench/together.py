@@ -8,10 +8,10 @@ ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside 
   openvino   the model on OpenVINO in float32, where it is installed
   graph      what `isomer optimize` writes
   kernels    `isomer compile --as custom-op` of the model
-  after      `isomer compile --as custom-op` of what `optimize` wrote
+  after      `isomer compile --as custom-op` of the output of `optimize`
   together   `isomer optimize --kernels`
-Each is made, then all of them run by turns in one process, and ratios of CPU time are taken per turn: what is told is their median, and no candidate's
-own measurement. Outputs must be those of the model. Each row has the estimate of what there is to gain
+Each is made, then all of them run by turns in one process, and ratios of CPU time are taken per turn: the figure is their median, and no candidate's
+own measurement. Outputs must be those of the model. Each row has the estimate of the possible gain
 (`../shared/headroom`), where there is one. --results keeps what is done, so that a run may be interrupted; --filled keeps weights;
 --blocks: models DIR/NAME/orig.onnx in place of the zoo (`../shared/expert/make_blocks.py` makes them). --budget is of each `optimize`, --seconds of each
 comparison that `compile` makes and of each with OpenVINO, --turns seconds of the last measurement. A way that is not made within --most seconds of its model,
@@ -48,7 +48,7 @@ OPENVINO_ROUNDS = 3
 
 
 def run_all(seconds, feeds_file, *pairs):
-    """Of WAY=FOLDER pairs, the first of which is the model itself: the median ratio of each to the first, and how far outputs are apart."""
+    """For WAY=FOLDER pairs, the first of which is the model itself: the median ratio of each to the first, and how far outputs are apart."""
     with np.load(feeds_file) as file:
         feeds = {name: file[name] for name in file.files}
     sessions = {}

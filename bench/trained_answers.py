@@ -7,7 +7,7 @@
   bench/trained_answers.py --compare A.onnx B.onnx NAME [--library B.so] [--sizes 0,1,2]
   bench/trained_answers.py --pairs
   bench/trained_answers.py NAME --write-feeds FOLDER
-NAME is one of tests/lib/trained/models.py, or a part of it. Sizes: 0 small, 1 usual, 2 large; all if none is given. --compare asks two models
+NAME is one of tests/lib/trained/models.py, or a part of it. Sizes: 0 small, 1 usual, 2 large; all if none is given. --compare runs two models
 the questions of NAME: exit 1 if an answer differs (other text, another class, a box elsewhere). --library is a custom-op library that B needs.
 --pairs compares the pairs of tests/lib/trained/pairs.py: exit 1 if an equal one gives another answer, or a different one the same.
 --write-feeds writes PACKAGE.SHORT.SIZE.npz for `isomer ... --feeds`. Models that were not fetched are left out (tools/fetch_trained).

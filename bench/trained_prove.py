@@ -9,7 +9,7 @@ one size (`--shape`, of the pair's row or the first model's smallest). Values th
 command has it. An input that refutes is run by ONNX Runtime, which must see a difference, too; `isomer compare` says where different ones part on real
 inputs. What is wrong, and makes the exit code 1: an equal pair that is refuted, a different one that is proved, a crash, an undecided answer without a
 reason, an input that shows nothing.
---results keeps what is done: a second run continues. --minutes starts no pair after that time; --again asks again what ended so. --check: two quick pairs.
+--results keeps what is done: a second run continues. --minutes starts no pair after that time; --again repeats pairs with that end. --check: two quick pairs.
 """
 import argparse
 import collections

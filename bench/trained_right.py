@@ -11,7 +11,7 @@ Ways:
   default    `isomer optimize`, for --budget
   module     `isomer compile`
   custom-op  `isomer compile --as custom-op`
-What `optimize` writes is checked by `isomer check` and `isomer-check`, compared by `isomer compare`, and asked the questions of its task
+What `optimize` writes is checked by `isomer check` and `isomer-check`, compared by `isomer compare`, and run on its task
 (bench/trained_answers.py) at all sizes that it takes. A run ends as one of
   improved   there is a result, it is right, and it is another model
   unchanged  the model as it was, with a reason
@@ -51,7 +51,7 @@ def keeps_error(before, after, apart, own):
 
 
 def judge_result(model, out, record, answer, folder):
-    """(class, why) of what `optimize` wrote: checked twice, compared, asked. The record gets what was seen."""
+    """(class, why) of the output of `optimize`: checked twice, compared, run on its task. The record gets what was seen."""
     for name, checker in (("check", ("isomer", "check")), ("checker", ("isomer-check",))):
         checked, verdict = trained_runs.run([*checker, model.path, out, f"{out}.cert"], CHECK_SECONDS, folder)
         record[name] = {"verdict": verdict.get("verdict"), "seconds": checked["seconds"]}

@@ -1,6 +1,6 @@
 """Commands of Isomer on trained models: one run as a record, whether a refusal is clear, and whether a result keeps the task's answer.
 
-Shared by bench/trained_right.py, bench/trained_prove.py and bench/trained_speed.py. Folders are left out of what is recorded, so that records are the same
+Shared by bench/trained_right.py, bench/trained_prove.py and bench/trained_speed.py. Folders are left out of the records, so that records are the same
 on every machine.
 """
 import json
@@ -126,7 +126,7 @@ def judge_ending(model, record):
 # ---- answers --------------------------------------------------------------------------------------------------------
 
 class Compiled:
-    """A module of `isomer compile`, asked as a session of ONNX Runtime is."""
+    """A module of `isomer compile`, with the interface of an ONNX Runtime session."""
 
     def __init__(self, folder):
         self.module = modules.load(folder)
@@ -183,7 +183,7 @@ def _ask(say, model_name, place):
                 if not same:
                     feeds, plain = model.task.draw(model, shapes)[0], trained_answers.session_of(model.path, has_passes=False)
                     said |= {"apart": distance(original, result, feeds), "own_apart": distance(original, plain, feeds)}
-            except Exception as error:  # the other sizes are asked, too
+            except Exception as error:  # the other sizes run, too
                 said |= {"same": False, "words": f"{type(error).__name__}: {str(error)[:300]}"}
         say(said)
 

@@ -6,13 +6,13 @@
 ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside it:
   graph     what `isomer optimize` writes
   kernels   `isomer compile --as custom-op` of the model
-  both      `isomer compile --as custom-op` of what `optimize` wrote
+  both      `isomer compile --as custom-op` of the output of `optimize`
   openvino  the model on OpenVINO in float32 at this size, where it is installed and takes the model
-Each is made within a time limit, and asked the questions of its task (bench/trained_answers.py). Then all of them run by turns in one process; ratios of CPU
+Each is made within a time limit, and run on its task (bench/trained_answers.py). Then all of them run by turns in one process; ratios of CPU
 time are taken per turn, and recorded is their median with a 95 % interval. Also recorded: load times, sizes, seconds taken, what was done, why nothing was,
 and in which operators the original spends its time. --results keeps what is done: a second run continues; --right
 also keeps what was made as bench/trained_right.py does. --minutes starts no model after that time.
-Exit 1: an answer that changed, or a result that is surely slower than the model. --check: one small model.
+Exit 1: an answer that changed, or a result that is slower than the model with 95 % confidence. --check: one small model.
 """
 import argparse
 import json
@@ -45,7 +45,7 @@ COMPILE_SECONDS = 900
 
 
 class OpenVino:
-    """The model on OpenVINO at one size, asked as a session of ONNX Runtime is."""
+    """The model on OpenVINO at one size, with the interface of an ONNX Runtime session."""
 
     def __init__(self, path, feeds):
         import openvino
@@ -89,7 +89,7 @@ def time_by_turns(sessions, feeds, seconds):
 
 
 def run_all(seconds, feeds_file, *pairs):
-    """Of WAY=PLACE pairs, the first of which is the model itself: the ratio of each to the first, load times, and how far outputs are apart."""
+    """For WAY=PLACE pairs, the first of which is the model itself: the ratio of each to the first, load times, and how far outputs are apart."""
     with np.load(feeds_file) as file:
         feeds = {name: file[name] for name in file.files}
     sessions, outputs, answer = {}, {}, {}

@@ -39,7 +39,7 @@ def tuned(model, folder, sizes, options, search, records):
 
 
 def at(curve, tried):
-    """What was expected after so many schedules; None: it had ended."""
+    """The expected speedup after `tried` schedules; None: the search had ended."""
     known = [p["expected"] for p in curve if p["tried"] <= tried]
     return known[-1] if known and curve[-1]["tried"] >= 0.8 * tried else None
 

@@ -27,9 +27,9 @@ import zoo
 from records import Records
 
 SLOWER = 1 / 1.02
-# What the models' authors reach by fusing in PyTorch, as the project's issue tells.
+# The speed that the models' authors reach by fusing in PyTorch, from the project's issue.
 BY_NAME = {"mobileone_s0": 3.64, "mobileone_s1": 1.14, "repvgg_a0": 1.14, "repvgg_a2": 1.13, "repvit_m1": 1.09, "bert_lora_r8": 1.25}
-# Of all kinds: plain, depthwise and branched convolutions, transformers, recurrent and generative models.
+# All kinds: plain, depthwise and branched convolutions, transformers, recurrent and generative models.
 TWO_THREADS = ["resnet18", "mobilenet_v2", "efficientnet_b0", "nasnetamobile", "mobileone_s0", "repvgg_a0", "segformer_b0", "levit_128s",
                "bert_base_sdpa_4l", "wav2vec2_base_4l", "lstm_unrolled", "sd_unet_small"]
 FOR_OPENVINO = ["resnet18", "mobileone_s0", "repvgg_a0", "efficientnet_b0", "nasnetamobile", "segformer_b0", "levit_128s",

@@ -4,10 +4,11 @@
 target_compile_definitions(isomer_app_api PRIVATE ISOMER_VERSION="${PROJECT_VERSION}")
 
 if(ISOMER_SANITIZE OR ISOMER_FUZZ)
-  return()  # those builds test the parts; nobody links them
+  return()  # those builds test the parts and are not linked
 endif()
 
-# Off where the standard library inside is not that of who links it (tools/portable): libisomer.so is then for C.
+# Off if the standard library inside is not that of the program that links it (tools/portable): libisomer.so is then for
+# C.
 option(ISOMER_PUBLIC_CXX "libisomer.so shows isomer.h, too" ON)
 
 include(GNUInstallDirs)
@@ -39,7 +40,7 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/isomer")
 install(TARGETS isomer isomer-check isomer-worker RUNTIME)
 install(TARGETS isomer_shared EXPORT isomerTargets LIBRARY)
 if(TARGET isomer_provider)
-  add_dependencies(isomer_shared isomer_provider)  # who builds what is installed names the one
+  add_dependencies(isomer_shared isomer_provider)  # a build of the installed files names only this target
   install(TARGETS isomer_provider LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/isomer")

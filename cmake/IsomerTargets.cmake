@@ -113,7 +113,7 @@ function(isomer_optimize folder library)
   endif()
 endfunction()
 
-# One precompiled header for all targets of a kind: the first of them makes it. Tests always have one: GoogleTest is most of what they include.
+# One precompiled header for all targets of a kind: the first of them makes it. Tests always have one: GoogleTest is most of their includes.
 function(isomer_precompile target header)
   if(NOT ISOMER_PRECOMPILE AND NOT header STREQUAL "precompiled_tests.h")
     return()

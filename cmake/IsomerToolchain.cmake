@@ -9,7 +9,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
-# -O2, not CMake's -O3: evaluation and normal forms ask for -O3 themselves (IsomerTargets), the rest only grows by it.
+# -O2, not CMake's -O3: evaluation and normal forms set -O3 themselves (IsomerTargets), the rest only grows by it.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 set(ISOMER_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g. address,undefined")
@@ -80,6 +80,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(isomer_warnings INTERFACE -Wno-maybe-uninitialized)
   endif()
 elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # Clang's -Wconversion includes it, GCC's doesn't: ask the same of both.
+  # Clang's -Wconversion includes it, GCC's doesn't: require the same of both.
   target_compile_options(isomer_warnings INTERFACE -Wno-sign-conversion)
 endif()

@@ -19,7 +19,7 @@ namespace isomer::python {
 namespace {
 
 using Path = std::filesystem::path;
-using Told = std::optional<nb::callable>;  // who is told what is going on; None: nobody
+using Told = std::optional<nb::callable>;  // receives progress; None: not reported
 
 // isomer._errors has a class for each kind.
 void raise(const std::exception_ptr& thrown, void* /*unused*/) {

@@ -58,7 +58,7 @@ class Watch {
   }
 
  private:
-  static constexpr std::chrono::milliseconds kGlance{20};  // nobody notices so short a wait
+  static constexpr std::chrono::milliseconds kGlance{20};  // a wait too short to be noticed
 
   // Signals reach only the main thread of Python's; elsewhere there is nothing to see.
   void look_for_signals(OnInterrupt on_interrupt) {

@@ -1,4 +1,4 @@
-"""Weights with a structure that the graph does not tell: zeros, ones in the right places, equal or separable rows."""
+"""Weights with a structure that the graph does not show: zeros, ones in the right places, equal or separable rows."""
 import numpy as np
 from onnx import TensorProto
 

@@ -1,4 +1,4 @@
-"""Positions that nobody reads, computed all the same."""
+"""Positions that are not read, computed nevertheless."""
 import numpy as np
 from onnx import TensorProto
 
@@ -15,7 +15,7 @@ class Layer:
 
 
 def attention(g, layer, rows, everything, heads, width, mask=None):
-    """`rows` ask `everything`; [b, n, width]"""
+    """`rows` attend to `everything`; [b, n, width]"""
     q, k, v = (g.heads_of(g.linear(x, *w), heads, width) for x, w in ((rows, layer.q), (everything, layer.k), (everything, layer.v)))
     scores = g.Mul(g.MatMul(q, g.transpose(k, 0, 1, 3, 2)), number((width // heads) ** -0.5))
     mixed = g.MatMul(g.Softmax(scores if mask is None else g.Add(scores, mask), axis=-1), v)

@@ -1,4 +1,4 @@
-"""Affine regions spelled out, and spellings of what the engine has a form for."""
+"""Affine regions spelled out, and spellings of functions that the engine has a form for."""
 import numpy as np
 
 from structures.building import END, Draw, Graph, both, ints, number, structure

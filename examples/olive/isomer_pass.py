@@ -16,7 +16,7 @@ def optimized(model, folder, seconds, judge):
 
 
 def make_pass():
-    """The class, where Olive is there to be asked for its base."""
+    """The class, if Olive is installed and provides its base."""
     from olive.model import ONNXModelHandler
     from olive.passes import Pass
     from olive.passes.pass_config import PassConfigParam

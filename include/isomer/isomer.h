@@ -4,10 +4,10 @@
 //   auto faster = isomer::api::optimize(model);
 //   isomer::api::save(faster.model, "faster.onnx");
 //
-// Whatever can't be answered is an Error, thrown; whatever is an answer ("undecided", "not faster") is a
-// value. No function prints or ends the process, and none leaves a thread behind but optimize, if its options
-// have may_leave_thread. Functions may be called from many threads at once, also with the same model.
-// docs/library.md says what is promised about later versions.
+// A failure is thrown as an Error; an answer ("undecided", "not faster") is a value. No function prints or
+// ends the process. None leaves a thread behind, except optimize with may_leave_thread in its options.
+// Functions may be called from many threads at once, also with the same model.
+// docs/library.md states the promises about later versions.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@
 
 namespace isomer::api {
 
-// Of the library that is loaded: "0.2.0".
+// The version of the loaded library: "0.2.0".
 ISOMER_API std::string_view version() noexcept;
 
 enum class ErrorKind : int {
@@ -102,9 +102,8 @@ struct LoadOptions {
   bool assume_sizes = false;
   // Sizes that stay open are at least this, 0 or 1, in all that is proved of the model (docs/equality.md).
   int sizes_from = 1;
-  // Shape and formula of operators of one's own domains, as text (docs/how-to/own_operator.md): in this model
-  // they are known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with
-  // line and column.
+  // Shape and formula of custom operators, as text (docs/how-to/own_operator.md): this model uses them like
+  // all others, and certificates carry them as assumptions. ErrorKind::BadInput, with line and column.
   std::string operators = {};
 };
 
@@ -112,8 +111,8 @@ struct LoadOptions {
 // used: one that has changed is refused.
 ISOMER_API Model load(const std::filesystem::path& path, const LoadOptions& options = {});
 
-// Two models at the same sizes, with the same operators of one's own; a name that only one of them has is no
-// mistake. LoadOptions::assume_sizes is not looked at.
+// Two models at the same sizes, with the same custom operators; a name that only one of them has is no
+// mistake. LoadOptions::assume_sizes is ignored.
 struct ModelPair {
   Model a, b;
 };
@@ -224,7 +223,7 @@ struct Interval {
 };
 
 enum class Judge : int {
-  Runtime = 0,  // by measuring: what isn't surely faster is not taken
+  Runtime = 0,  // by measuring: a result must be faster with 95 % confidence
   Cost = 1,     // an analytic cost, which measures nothing
   Any = 2,      // whatever is proved is taken, also what costs more: for tests of the proposers
   Nodes = 3,    // the analytic cost, and only what leaves fewer nodes
@@ -236,13 +235,13 @@ ISOMER_API std::vector<std::string> proposers();
 struct OptimizeOptions {
   double seconds = 300;  // for all of it; a proof that can't be interrupted may end a little later
   Judge judge = Judge::Runtime;
-  double min_gain = 1.02;                      // it must be surely more than this many times as fast
+  double min_gain = 1.02;                      // the lower end of the gain's 95 % interval must exceed it
   double max_error_growth = 2;                 // rounding error against float64, compared with the original's
   std::optional<double> max_size_growth = {};  // nullopt: 1.1, or 16 MiB more where that is larger
   bool simplify = false;                       // keep what is simpler and not slower, where nothing is faster
   std::string strategy = "greedy";             // or "backtrack:ALPHA", "saturate"
-  std::vector<std::string> without = {};       // proposers that are not asked
-  std::vector<std::string> only = {};          // proposers that are asked, and no others; none: all
+  std::vector<std::string> without = {};       // proposers that are not used
+  std::vector<std::string> only = {};          // the only proposers that are used; empty: all
   // Rules of the user (docs/rules.md): a file, or a folder of files *.rules; "": none. Each is decided first;
   // those that are not refuted are for the proposer `user`.
   std::filesystem::path rules = {};
@@ -261,7 +260,7 @@ struct OptimizeOptions {
   std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
   Progress progress = {};
   Progress notice = {};  // what is known before the search and worth saying now: a rule that is false
-  std::function<void(double)> on_best = {};  // so many times faster is the best so far; called as progress
+  std::function<void(double)> on_best = {};  // gets the speedup of the best so far; called as progress
   std::stop_token stop = {};                 // the best so far is then the result
   // A proof can't be interrupted. true: where one takes too long, it is not waited for; its thread still runs
   // (Optimized::leaves_thread), and the process should end soon, by std::_Exit.
@@ -300,8 +299,8 @@ ISOMER_API Optimized optimize_file(const OptimizeFiles& files, const OptimizeOpt
 // ---- Models on a disk
 
 struct ScanOptions {
-  // Of each model, for an estimate of what `optimize` would gain: by an analytic cost, nothing is measured.
-  // 0: no estimate.
+  // Time for each model, to estimate the gain of `optimize` by an analytic cost; nothing is measured. 0: no
+  // estimate.
   double seconds_per_model = 5;
   Progress progress = {};
   std::stop_token stop = {};      // what was found until then is the answer
@@ -334,9 +333,8 @@ ISOMER_API ScanReport scan(const std::vector<std::filesystem::path>& folders,
 
 struct ReportOptions {
   std::string optimized = {};  // Optimized::json of the run that made it; "": none, and less is shown
-  std::filesystem::path certificate_file = {};  // what the page calls it where it tells how to check
-  bool measure =
-      true;  // ask the runtime how long each node takes; where it can't, an analytic cost stands for that
+  std::filesystem::path certificate_file = {};  // its name in the page's command for checking
+  bool measure = true;  // measure the time of each node on the runtime; if that fails, use an analytic cost
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
@@ -351,7 +349,7 @@ struct ReportOptions {
 struct Report {
   std::string html = {};     // one file that fetches nothing
   bool is_measured = false;  // its widths are times
-  std::string why = {};      // they are not, though that was asked for
+  std::string why = {};      // why widths are not times although options require it
   std::string json = {};     // what `isomer report --json` prints
 };
 // What a certificate did to `in` to make `out`: which nodes became which, by which law, how long they take.
@@ -366,7 +364,7 @@ ISOMER_API std::filesystem::path default_cache();
 
 struct CacheState {
   std::uint64_t entries = 0, bytes = 0;
-  std::uint64_t kernel_bytes = 0;  // of what `optimize --kernels` made, in the folder CACHE.kernels
+  std::uint64_t kernel_bytes = 0;  // of `optimize --kernels`, in the folder CACHE.kernels
 };
 ISOMER_API CacheState cache_state(const std::filesystem::path& cache);
 ISOMER_API void clear_cache(const std::filesystem::path& cache);
@@ -385,8 +383,8 @@ struct PlanStoreState {
 ISOMER_API PlanStoreState plan_store_state(const std::filesystem::path& store);
 // The same, and every plan is proved again by itself, at weights that are drawn.
 ISOMER_API PlanStoreState verify_plans(const std::filesystem::path& store, std::uint64_t seed = 1);
-// Takes away what is invalid or without its other half, and the oldest beyond so many MiB (0: no limit); how
-// many files.
+// Removes invalid files, halves without their other half, and the oldest files beyond the limit in MiB (0: no
+// limit); returns the number of files.
 ISOMER_API std::uint64_t clean_plans(const std::filesystem::path& store, double mebibytes = 0);
 // Copies what is valid and missing; how many files.
 ISOMER_API std::uint64_t copy_plans(const std::filesystem::path& from, const std::filesystem::path& to);
@@ -408,7 +406,7 @@ struct ProveOptions {
 
 struct Proof {
   Verdict verdict = Verdict::Undecided;
-  std::string why = {};          // of what is not proved
+  std::string why = {};          // the reason if it is not proved
   int rounded_constants = 0;     // if it is proved: constants of b that are a's but for rounding
   std::uint64_t flushed = 0;     // if it is proved: denormal numbers of a's constants that are zero in b
   bool by_position = false;      // outputs were matched by position
@@ -426,7 +424,7 @@ struct Checked {
   std::string text = {};    // the answer as one line, as the program isomer-check prints it
   std::string json = {};    // what `isomer check --json` prints
 };
-// A certificate that says nothing of size 0 is rejected if `in` was loaded with `sizes_from` 0.
+// A certificate that does not cover size 0 is rejected if `in` was loaded with `sizes_from` 0.
 ISOMER_API Checked check(const Model& in, const Model& out, std::string_view certificate);
 // The same of files, as the program isomer-check does it; both models at these sizes and values
 // (LoadOptions), if the certificate is about them.
@@ -442,19 +440,19 @@ ISOMER_API void save_certificate(std::string_view certificate, const std::filesy
 // The same of any other text.
 ISOMER_API void save_text(std::string_view text, const std::filesystem::path& path);
 
-// What a certificate says was done. Nothing of it is proved here.
+// The steps that a certificate states. They are not proved here.
 struct Explanation {
   struct Note {
     std::string kind, what;  // the proposer's name; what became what, the same at equal places
     std::string where;       // the value that was replaced; "": none
     std::string words;       // both, for people
-    double ratio = 0;        // so many times faster, as it was measured; 0: it was not
+    double ratio = 0;        // speedup, as measured; 0: not measured
   };
   std::vector<Note> notes = {};
   std::uint64_t steps = 0;
   std::optional<std::uint64_t> pairs = {};  // of two models that were proved equal: pairs of values
   int sizes_from = 0;                       // open sizes of inputs are taken to be at least this
-  std::string told = {};                    // what the checker is told: each step, its program as text
+  std::string told = {};                    // what the checker reads: each step, its program as text
   std::string json = {};                    // what `isomer explain --json` prints
 };
 ISOMER_API Explanation explain(std::string_view certificate);
@@ -517,14 +515,14 @@ struct TestedProposers {
   std::vector<TestedProposer> tests = {};
   std::string json = {};  // what `isomer propose --json` prints
 };
-// Runs the tests of proposers that a file tells (docs/how-to/proposer.md).
+// Runs the tests of proposers in a file (docs/how-to/proposer.md).
 ISOMER_API TestedProposers test_proposers(const std::filesystem::path& file);
 
 struct GenerateRulesOptions {
   int operators = 3;                             // of either side, at most
   int threads = 2;                               // the pack is the same for any number
   std::uint64_t most_terms = 10'000'000'000;     // of one number of operators; what is left out is counted
-  std::uint64_t most_candidates = 400'000;       // that are asked; the same
+  std::uint64_t most_candidates = 400'000;       // candidates that are decided; the same
   std::uint64_t most_doubtful = 10'000'000'000;  // that follow from what is not decided; the same
   // Part `shard` of `shards` of the largest number of operators, for merge_rules; 0: all of it. A file that
   // has it already is left as it is.
@@ -553,8 +551,8 @@ ISOMER_API GeneratedRules merge_rules(const std::vector<std::filesystem::path>& 
 
 // The rules of a file, as `isomer rules list --json` prints them.
 ISOMER_API std::string list_rules(const std::filesystem::path& file);
-// Whether each rule of a file follows from those of a pack in so many steps, as `isomer rules derive --json`
-// prints it.
+// Whether each rule of a file follows from those of a pack in at most this number of steps, as `isomer rules
+// derive --json` prints it.
 ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack,
                                     int steps = 3);
 
@@ -564,9 +562,9 @@ struct CompileOptions {
   std::string name = "model";     // what every symbol begins with: a C identifier
   std::string target = "native";  // one of compile_targets()
   std::string compiler = {};      // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
-  // Of inputs whose sizes the model leaves open. Of as_operator: a name that comes again begins another size
+  // Sizes of inputs that the model leaves open. With as_operator: a repeated name begins another size
   // ("x=1x3x48x160", "x=1x3x48x320"); model.onnx has operators for each, and runs at every other size as
-  // before. Of a module: an extent may be ?, which leaves it open ("x=?x3x48x?").
+  // before. Without it: an extent may be ?, which leaves it open ("x=?x3x48x?").
   std::vector<std::string> sizes = {};
   bool fixed_sizes = false;              // of as_operator: model.onnx is for the one size that is given
   std::vector<std::string> values = {};  // of made-up feeds: "sr=16000" fills an input with that number
@@ -580,14 +578,14 @@ struct CompileOptions {
   std::filesystem::path objects = {};  // a folder that remembers what was compiled; "": nothing is remembered
   int threads = 1;                     // of a run, if its user says nothing else; the runtime has as many
   double budget = 300;                 // seconds of the whole run, but for tune_seconds
-  // Of comparing its speed with ONNX Runtime, and six times as long where that leaves open whether operators
-  // are faster; 0: it is not compared.
+  // Time to compare its speed with ONNX Runtime, and six times that where it leaves open whether operators
+  // are faster; 0: no comparison.
   double seconds = 5;
-  double min_gain = 1.02;  // as in OptimizeOptions: operators are taken if they are surely faster by this
+  double min_gain = 1.02;                 // as in OptimizeOptions, for operators
   std::optional<Tensors> feeds = {};      // to compare and to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::string sums =
-      {};  // how products are added up, one of sums_of_products(); "": as max_error_growth asks
+      {};  // how products are added, one of sums_of_products(); "": as max_error_growth requires
   // Rounding error against float64, compared with the runtime's (or 1e-6, if that is more): the first way of
   // sums_of_products() that keeps it is taken. 0: it is not measured.
   double max_error_growth = 2;
@@ -621,7 +619,7 @@ ISOMER_API std::vector<std::string> compile_targets();
 ISOMER_API std::vector<std::string> tune_searches();
 // The folder of this user's records: beside the cache of measurements; "" where that is none.
 ISOMER_API std::filesystem::path default_tuning();
-ISOMER_API std::filesystem::path default_objects();  // the same of what was compiled
+ISOMER_API std::filesystem::path default_objects();  // the same for compiled objects
 // Each rounds less than the one before, and takes longer: docs/reference/json.md.
 ISOMER_API std::vector<std::string> sums_of_products();
 // Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder,
@@ -719,7 +717,7 @@ struct GateOptions {
 };
 
 struct GateReport {
-  // Unsure: not decided in the time there was. Fails: surely slower, surely different, or it does not run.
+  // Unsure: not decided in time. Fails: slower with 95 % confidence, or different, or it does not run.
   enum class Verdict : int { Passes = 0, Fails = 1, Unsure = 2 } verdict = Verdict::Unsure;
   std::string line = {};               // the answer and why
   std::optional<Interval> ratio = {};  // latency(base) / latency(candidate); nullopt: it does not run
@@ -728,7 +726,7 @@ struct GateReport {
 };
 ISOMER_API GateReport gate(const Model& base, const Model& candidate, const GateOptions& options = {});
 
-// ---- Which of the runtime's own passes and settings pay for a model
+// ---- Which of the runtime's own passes and settings help a model
 
 struct ExploreOptions {
   std::string objective = "latency";      // load-time, memory, size, energy
@@ -753,13 +751,13 @@ struct ExploreOptions {
 };
 
 struct ExploreReport {
-  bool is_better = false;              // surely, and by min_gain
+  bool is_better = false;              // with 95 % confidence, and by min_gain
   std::optional<Interval> ratio = {};  // times better; nullopt: nothing was worth a last comparison
   RuntimeOptions runtime = {};         // what to use
   std::string python = {}, cpp = {};   // the same, to paste
   std::string configuration = {};      // the same, for `--runtime-config-file`
   std::string line = {};               // the answer in words
-  std::string html = {};               // a page about it, with a picture of what each pass does
+  std::string html = {};               // the result as a page, with a picture of each pass's effect
   std::string json = {};               // what `isomer explore --json` prints
 };
 ISOMER_API ExploreReport explore(const Model& model, const ExploreOptions& options = {});

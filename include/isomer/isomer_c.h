@@ -34,7 +34,7 @@ typedef enum isomer_status {
 } isomer_status;
 
 ISOMER_API const char* isomer_version(void);
-/* Of the last call of this thread that failed; "" if none has. Valid until the next call that fails. */
+/* The message of this thread's last failed call; "" if none failed. Valid until the next failed call. */
 ISOMER_API const char* isomer_last_error(void);
 ISOMER_API void isomer_string_free(char* text);
 
@@ -76,7 +76,7 @@ ISOMER_API void isomer_tensors_free(isomer_tensors* tensors);
 
 /* ---- stopping, from any thread (not from a signal handler) */
 
-typedef struct isomer_stop isomer_stop; /* isomer_stop_free, when nobody uses it any more */
+typedef struct isomer_stop isomer_stop; /* isomer_stop_free, after its last use */
 ISOMER_API isomer_status isomer_stop_new(isomer_stop** stop);
 ISOMER_API void isomer_stop_request(isomer_stop* stop);
 ISOMER_API void isomer_stop_free(isomer_stop* stop);
@@ -134,9 +134,9 @@ typedef struct isomer_optimize_options {
   const isomer_runtime_options* runtime; /* NULL: the defaults */
   const char* cache;                     /* "": nothing is remembered */
   const char* scratch;                   /* "": the folder of temporary files */
-  isomer_progress progress;              /* NULL: nobody listens */
+  isomer_progress progress;              /* NULL: no progress is reported */
   void* user;                            /* given to progress */
-  const isomer_stop* stop;               /* NULL: nobody stops it */
+  const isomer_stop* stop;               /* NULL: cannot be stopped */
 } isomer_optimize_options;
 ISOMER_API void isomer_optimize_options_init(isomer_optimize_options* options);
 
@@ -229,7 +229,7 @@ typedef struct isomer_compile_options {
   int32_t as_operator; /* also model.onnx, for ONNX Runtime */
   int32_t threads;     /* of a run, unless its caller says another number */
   double seconds;      /* of comparing it with ONNX Runtime; 0: it is not compared */
-  const char* sums;    /* "": as max_error_growth asks */
+  const char* sums;    /* "": as max_error_growth requires */
   double max_error_growth;
   const isomer_tensors* feeds; /* NULL: made up, at these sizes */
   const char* const* sizes;

@@ -69,7 +69,7 @@ def _clock(name: str) -> _core.Clock:
 
 
 class OptimizeOptions(TypedDict, total=False):
-    """The options of `optimize`, for those who check types."""
+    """The options of `optimize`, for type checkers."""
 
     certificate: PathLike | None
     kernels: bool
@@ -130,24 +130,24 @@ def optimize(
     plans: PathLike | None = None,
     progress: Progress | None = None,
 ) -> Optimized[Any]:
-    """A model that is proved equal and measured faster, or the one that was given, with the reason.
+    """Returns a model that is proved equal and measured faster, or the original with the reason.
 
-    A path needs `out`, where the result goes; its certificate goes to `certificate`, or beside it as OUT.cert. Of a ModelProto the result is
+    A path needs `out`, where the result goes; its certificate goes to `certificate`, or beside it as OUT.cert. For a ModelProto the result is
     a ModelProto, and is written only if `out` is given. Ctrl-C ends the search: the result is then the best so far.
 
     `kernels`: also make kernels, a library beside `out` that `isomer.InferenceSession(out)` finds, where that is faster still; it needs a C++
     `compiler` ("": $CXX, clang++ or g++). A ModelProto then needs `out`, too.
-    `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing; "nodes" is that cost, and takes
-    only what leaves fewer nodes. `min_gain`: a result must surely be more than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding
-    error and of the file's size, against the original's.
-    `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
+    `seconds`: limit of the whole run. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing; "nodes" is that cost, and
+    accepts only results with fewer nodes. `min_gain`: a result must be faster by this ratio with 95 % confidence. `max_error_growth`,
+    `max_size_growth`: limits of rounding error and of the file's size, relative to the original's.
+    `simplify`: if no result is faster, keep a simpler one that is not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
     defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved.
-    `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
+    `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: names of `proposers()`, those that are not used; those that
     are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`:
     proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
     `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/plans.md), a folder
-    that is asked first and written to. `progress`: called with what is going on.
+    that is read first and written to. `progress`: called with the current task.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('''
@@ -285,7 +285,7 @@ def check(
     """Whether a certificate proves that `out` equals `model`: every step of it is proved again, nothing is searched.
 
     `sizes`, `values`: that the certificate is about, if it was made by `prove` with them, or with `fix_sizes`. `sizes_from=0`: a certificate
-    that says nothing of open sizes of 0 is refused.
+    that does not cover open sizes of 0 is rejected.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
@@ -303,7 +303,7 @@ def check(
 
 
 def explain(certificate: bytes | PathLike) -> Explanation:
-    """What a certificate says was done. Nothing of it is proved here: `check` does that.
+    """The steps that a certificate states. They are not proved here: `check` does that.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
@@ -330,7 +330,7 @@ def report(
 ) -> Report:
     """A page that shows what a certificate did to `model` to make `out`: which nodes became which, by which law, how long they take.
 
-    `found`: what `optimize` returned; the page then has its figures and its search, too. `measure`: ask the runtime how long each node takes; where it
+    `found`: what `optimize` returned; the page then has its figures and its search, too. `measure`: measure the time of each node on the runtime; where it
     can't, an analytic cost stands for that. Nothing is proved again: `check` does that.
 
     >>> import isomer, onnx
@@ -455,13 +455,13 @@ def explore(
     runtime: Runtime | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
-    """Which of ONNX Runtime's own passes and settings pay for a model, found by trying (docs/explore.md).
+    """Finds by trials which of ONNX Runtime's passes and settings help a model (docs/explore.md).
 
-    `objective`: what is to be better; "load-time" makes a model that loads faster, which goes to `output`, `this_machine`: one for processors like
-    this one only; `prove_seconds`: for proving it equal. `mode`: "fast" takes all that surely helps alone, "mixed" one after the other while it helps,
-    "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: less is no gain. `control`: measure passes that
-    change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz file; without them they are made up,
-    at `sizes`, filled as `values` says ({"sr": 16000}).
+    `objective`: the quantity to improve; "load-time" makes a model that loads faster, written to `output`, `this_machine`: one for processors like
+    this one only; `prove_seconds`: for proving it equal. `mode`: "fast" combines all that help alone with 95 % confidence, "mixed" adds passes
+    greedily while that helps, "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: the least gain.
+    `control`: measure passes that change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz
+    file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { a = Identity(x) y = Tanh(a) }')

@@ -33,7 +33,7 @@ _PACKAGES = {
 
 
 def runtime_libraries() -> dict[str, str]:
-    """The variables that name runtimes' libraries, for those that nobody has named and that this Python has installed."""
+    """The variables that name runtimes' libraries, for those that are not set and that this Python has installed."""
     found = {}
     for variable, package, files in _PACKAGES.values():
         if os.environ.get(variable):
@@ -104,7 +104,7 @@ def value_texts(values: Values | None) -> list[str]:
 
 
 def is_proto(model: object) -> bool:
-    """Whether it is an onnx.ModelProto. Who has one has imported onnx."""
+    """Whether it is an onnx.ModelProto. A caller with one has imported onnx."""
     onnx = sys.modules.get("onnx")
     return onnx is not None and isinstance(model, onnx.ModelProto)
 
@@ -118,8 +118,8 @@ def path_of(path: object, what: str = "a model") -> Path:
 
 @contextlib.contextmanager
 def as_files(*models: PathLike | onnx.ModelProto) -> Iterator[list[Path]]:
-    """The models as files: their own, or ones in a folder of temporary files, which goes afterwards. Each is written once, read by nobody
-    else, and mapped, not copied."""
+    """The models as files: their own, or ones in a folder of temporary files, which is removed afterwards. Each is written
+    once, read by one process, and mapped, not copied."""
     with contextlib.ExitStack() as stack:
         paths = []
         for model in models:
@@ -132,7 +132,7 @@ def as_files(*models: PathLike | onnx.ModelProto) -> Iterator[list[Path]]:
 
 
 def write_proto(model: Any, path: Path) -> Path:
-    """Writes a ModelProto as it is, the weights of large ones too. Those that are in other files are refused: nobody knows where these are."""
+    """Writes a ModelProto as it is, the weights of large ones too. Those that are in other files are rejected: their place is unknown."""
     import onnx
 
     if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer):

@@ -1,4 +1,4 @@
-"""Compiled models: what `isomer compile` wrote into a folder, loaded and run. Needs numpy and nothing of Isomer's library."""
+"""Compiled models: loads and runs the output folder of `isomer compile`. Needs numpy, and not Isomer's library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _MOST_THREADS = 1024
-_ALIGNMENT = 64  # of the workspace: the header of a module asks for it
+_ALIGNMENT = 64  # of the workspace, as required by the header of a module
 _NUMPY_NAMES = {"float": "float32", "double": "float64"}  # the other types have the same name there
 
 
@@ -113,7 +113,7 @@ class Module:
         self._given[name] = np.ascontiguousarray(array)
 
     def _shape(self, which: int, sizes: Any, number: int, port: Port) -> list[int]:
-        """Of an input (0) or output (1) at these sizes."""
+        """The shape of an input (0) or output (1) at these sizes."""
         shape = (ctypes.c_int64 * max(1, len(port.shape)))()
         self._shapes[which](self._handle, sizes, number, shape)
         return list(shape[: len(port.shape)])
@@ -183,7 +183,7 @@ class Module:
 def load(folder: str | os.PathLike[str], *, threads: int | None = None) -> Module:
     """A compiled model of the folder that `compile`, or `isomer compile`, has written.
 
-    `threads`: that a run has, the caller's included; None: as many as `compile` was told.
+    `threads`: of a run, the caller's included; None: the number given to `compile`.
 
     >>> import isomer, numpy, onnx, tempfile
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) { y = Relu(x) }')

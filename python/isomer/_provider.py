@@ -28,7 +28,7 @@ def get_ep_name() -> str:
 
 
 def get_library_path() -> str:
-    """The provider's library, for `onnxruntime.register_execution_provider_library` and the like of other languages.
+    """The provider's library, for `onnxruntime.register_execution_provider_library` and its equivalents in other languages.
 
     >>> import isomer, os
     >>> os.path.basename(isomer.get_library_path())

@@ -74,7 +74,7 @@ class Optimized(_Shown, Generic[Model]):
     report: dict[str, Any] = _report()
 
     def _line(self) -> str:
-        speed = f", {self.ratio} times as fast" if self.ratio and self.result != "unchanged" else ""
+        speed = f", {self.ratio}× faster" if self.ratio and self.result != "unchanged" else ""
         why = f", because {self.reason}" if self.reason else ""
         return f"{self.result}{speed}, {self.nodes_in} nodes -> {self.nodes_out}{why}"
 
@@ -84,7 +84,7 @@ class Optimized(_Shown, Generic[Model]):
 
 @dataclasses.dataclass(repr=False)
 class Proof(_Shown):
-    """What `prove` found; true only if it is proved. `why`: of what is not. `certificate`: of a proof, for `check`.
+    """The result of `prove`; true only if it is proved. `why`: the reason if it is not. `certificate`: of a proof, for `check`.
     `counterexample`: inputs on which the models differ, if they are refuted and some were found."""
 
     verdict: Literal["proved", "refuted", "undecided"]
@@ -127,7 +127,7 @@ class Comparison(_Shown):
     report: dict[str, Any] = _report()
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison is neither true nor false: ask for .differ")
+        raise TypeError("a comparison is neither true nor false: use .differ")
 
     def _line(self) -> str:
         return "they differ" if self.differ else "no difference beyond the tolerance"
@@ -138,7 +138,7 @@ class Comparison(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Compiled(_Shown):
-    """What `compile` wrote, for `load`. `nests`: name and text of all loops. `ratio`: how many times as fast as ONNX Runtime, if that was measured."""
+    """The output of `compile`, for `load`. `nests`: name and text of all loops. `ratio`: the speedup over ONNX Runtime, if that was measured."""
 
     folder: Path
     nests: list[tuple[str, str]]
@@ -146,7 +146,7 @@ class Compiled(_Shown):
     report: dict[str, Any] = _report()
 
     def _line(self) -> str:
-        speed = f", {self.ratio} times as fast as the runtime" if self.ratio else ""
+        speed = f", {self.ratio}× faster than the runtime" if self.ratio else ""
         return f"{self.folder}, {self.report['nests']} nests, for {self.report['target']}{speed}"
 
     def _rows(self) -> Rows:
@@ -155,7 +155,7 @@ class Compiled(_Shown):
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """An input or an output. `shape`: a number, or the name of a size that is open; None if nobody knows the rank."""
+    """An input or an output. `shape`: a number, or the name of a size that is open; None if the rank is unknown."""
 
     name: str
     type: str
@@ -233,8 +233,9 @@ def _speed(model: ModelSpeed) -> str:
 
 @dataclasses.dataclass(repr=False)
 class Exploration(_Shown):
-    """What `explore` found; true only if something is surely better. `line`: the answer in words. `ratio`: times better; None, if nothing was worth
-    a last comparison. `runtime`: what to use, for `bench` and the others; `python`: the same, to paste. `html`: a page with a picture of all passes."""
+    """The result of `explore`; true only if a candidate is better with 95 % confidence. `line`: the answer as text. `ratio`: the gain; None if no
+    candidate was worth a final comparison. `runtime`: the settings to use, for `bench` and other functions; `python`: the same, to paste. `html`: a
+    page with a picture of all passes."""
 
     is_better: bool
     line: str
@@ -275,7 +276,7 @@ class Gate(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Report(_Shown):
-    """A page about a result: one file that fetches nothing. `is_measured`: its widths are times; `why`: they are not, though that was asked for."""
+    """A page about a result: one file that loads nothing from a network. `is_measured`: its widths are times; `why`: why they are not, although requested."""
 
     html: str = dataclasses.field(repr=False)
     is_measured: bool
@@ -292,7 +293,7 @@ class Report(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Explanation(_Shown):
-    """What a certificate says was done. `notes`: each change in words; nothing of it is proved here."""
+    """The steps that a certificate states. `notes`: each change as text; nothing is proved here."""
 
     steps: int
     notes: list[str]

@@ -68,7 +68,7 @@ def generate(
     shard: tuple[int, int] | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Finds rules of up to so many operators by enumeration, proves them for all sizes, and writes those that do not follow from others.
+    """Finds rules of up to `operators` operators by enumeration, proves them for all sizes, and writes those that do not follow from others.
     Ctrl-C ends it; the file then has what was found so far, and "complete" of the result is false. `shard`: (2, 3) is the second of three parts of
     the largest number of operators, for `merge`."""
     index, of = shard if shard is not None else (0, 0)
@@ -89,5 +89,5 @@ def listed(file: PathLike) -> list[dict[str, str]]:
 
 
 def derive(file: PathLike, pack: PathLike, *, steps: int = 3) -> list[dict[str, Any]]:
-    """Whether each rule of a file follows from those of a pack in so many steps."""
+    """Whether each rule of a file follows from those of a pack in at most `steps` steps."""
     return json.loads(_core.derive_rules(path_of(file, "a file of rules"), path_of(pack, "a file of rules"), steps))["rules"]

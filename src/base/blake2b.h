@@ -1,5 +1,5 @@
-// BLAKE2b with 256 bits of output (RFC 7693, no key): the digest for what an adversary may have made, such as
-// models that a certificate is about. For hash tables and caches there is hash.h.
+// BLAKE2b with 256 bits of output (RFC 7693, no key): the digest for data that an adversary may have made,
+// such as the models of a certificate. For hash tables and caches there is hash.h.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Where this user's caches are, for all of Isomer's programs and libraries.
+// The path of this user's caches, for all of Isomer's programs and libraries.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The processor's time that this process has taken, all of its threads together.
+// The CPU time of this process, all of its threads together.
 #pragma once
 
 #include <ctime>

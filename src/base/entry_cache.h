@@ -23,7 +23,7 @@ struct Entry {
 };
 
 std::string digest_of_file(const std::filesystem::path& file);
-// Of all files in a folder.
+// The size of all files in a folder.
 std::uintmax_t bytes_in(const std::filesystem::path& folder);
 
 class EntryCache {
@@ -33,7 +33,7 @@ class EntryCache {
     std::string runtime;    // the version of ONNX Runtime
     std::string processor;  // what it offers to compiled code
   };
-  static constexpr char kManifest[] = "manifest";  // the file of an entry that tells of the others
+  static constexpr char kManifest[] = "manifest";  // the file of an entry that lists the others
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 30;
   EntryCache(std::filesystem::path folder, Machine machine, std::uintmax_t most_bytes = kMostBytes);
 

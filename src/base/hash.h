@@ -1,8 +1,8 @@
 // Digest: a 128-bit hash of structured data, the same on every machine and in every run.
 //
 // Built by absorbing 64-bit words (a multiply-and-fold mixer in two independent lanes). Wide enough that
-// equal digests may be treated as equal structure inside one process; whoever needs certainty compares the
-// full key, and whoever faces an adversary (certificates) uses a cryptographic digest instead.
+// equal digests may be treated as equal structure inside one process. Code that needs certainty compares the
+// full key; code that faces an adversary (certificates) uses a cryptographic digest instead.
 #pragma once
 
 #include <cstdint>

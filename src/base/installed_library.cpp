@@ -32,7 +32,7 @@ std::string in_environment(const InstalledLibrary& library, const fs::path& pref
   return "";
 }
 
-// Asked instead of guessed: only the interpreter knows its path. The package itself is not imported.
+// Runs the interpreter, because only it knows its path. The package itself is not imported.
 std::string of_python(const InstalledLibrary& library) {
   const std::string command = fmt::format(
       "python3 -c 'import importlib.util as u; s = u.find_spec(\"{}\"); "

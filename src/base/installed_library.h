@@ -1,5 +1,5 @@
-// Where a library is that is loaded while the program runs: asked of the environment, so that no program
-// holds a path of the machine that built it.
+// The path of a library that is loaded at run time, from the environment, so that no program contains a path
+// of the machine that built it.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct InstalledLibrary {
   std::string_view package;      // the Python package that carries it
   std::string_view folder;       // below the package
   std::string_view file;         // how the file's name begins
-  std::string_view linker_name;  // what the dynamic linker is asked for at last
+  std::string_view linker_name;  // the name for the dynamic linker, tried last
 };
 
 // What the environment variable says, else the library in the Python package of $VIRTUAL_ENV, else in that of

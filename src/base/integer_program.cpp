@@ -12,8 +12,8 @@
 namespace isomer {
 namespace {
 
-// HiGHS's C interface (highs_c_api.h), as far as it is used here; its integers are ints, which is asked of
-// the library before anything else.
+// HiGHS's C interface (highs_c_api.h), as far as it is used here. Its integers must be ints; the library is
+// queried for that first.
 constexpr InstalledLibrary kLibrary{"ISOMER_HIGHS_LIBRARY", "highspy", "", "libhighs.so", "libhighs.so.1"};
 constexpr int kRowwise = 2, kMinimize = 1, kReal = 0, kInteger = 1, kOptimal = 7;
 constexpr int kMostBranches = 20'000;  // of the search tree; extractions of 4096 nodes take less than 100

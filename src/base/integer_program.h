@@ -1,5 +1,5 @@
 // A linear program over variables that are 0 or 1, and some numbers, solved by HiGHS, if this machine has its
-// library: it is loaded when it is first asked, and nothing else of Isomer needs it.
+// library. It is loaded at first use, and nothing else of Isomer needs it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct IntegerProgram {
     double least, most;
   };
   std::vector<Row> rows;
-  std::size_t reals = 0;  // the last so many variables are any numbers that are not negative
+  std::size_t reals = 0;  // the number of last variables that are any non-negative numbers
 };
 
 bool has_integer_solver();

@@ -16,7 +16,7 @@ int our_bug_exit = 0;
 
 // Nothing here may allocate.
 void say(const char* words) {
-  if (::write(STDERR_FILENO, words, std::strlen(words)) < 0) return;  // nobody is there to be told
+  if (::write(STDERR_FILENO, words, std::strlen(words)) < 0) return;  // no reader is left
 }
 
 [[noreturn]] void end_without_memory() {

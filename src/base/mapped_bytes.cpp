@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kPiece = std::size_t{1} << 20;  // compared at once
-// Of a file with more holes than this the others are read: a list of them should stay small.
+// The most holes that are listed for a file, so that the list stays small; further holes are read as bytes.
 constexpr std::size_t kMostHoles = std::size_t{1} << 16;
 constexpr std::size_t kLooks = 8;  // inside of a hole
 
@@ -129,7 +129,7 @@ void let_go(const void* data, std::size_t size) {
     const auto offset = static_cast<std::size_t>(from - begin);
     const std::size_t first = (offset + kPage - 1) / kPage * kPage;
     const std::size_t last = std::min(offset + size, mapped.size) / kPage * kPage;
-    // Of a file that is mapped for reading only: what is read next is what the file has.
+    // For a file that is mapped read-only: the next read gets the bytes of the file again.
     if (first < last) ::madvise(const_cast<std::byte*>(begin) + first, last - first, MADV_DONTNEED);
   });
 }

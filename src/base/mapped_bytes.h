@@ -1,10 +1,10 @@
-// Files in memory: which bytes of a mapped file are holes, zeros that nobody needs to read, and which pages
-// may leave memory again. So that weights of hundreds of gigabytes are hashed and compared in little memory,
-// and those of a sparse file in little time.
+// Files in memory: which bytes of a mapped file are holes, zeros that need not be read, and which pages may
+// leave memory again. So weights of hundreds of gigabytes are hashed and compared in little memory, and those
+// of a sparse file in little time.
 //
-// Who maps a file says so here; of all other bytes nothing is known, and nothing is done to them. That a hole
-// is one is the file system's word, as all that is read is: it is asked once, when the file is mapped, and
-// looked at in some places.
+// Code that maps a file registers it here; other bytes are unknown and left alone. Holes are trusted as the
+// file system reports them, like all bytes that are read: they are queried once, when the file is mapped, and
+// checked in some places.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a misspelled word was probably meant to be.
+// The most likely correction of a misspelled word.
 #pragma once
 
 #include <string>

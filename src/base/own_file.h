@@ -1,11 +1,11 @@
-// What this code was linked into: the program, or libisomer.so.
+// The file that this code is linked into: the program, or libisomer.so.
 #pragma once
 
 #include <filesystem>
 
 namespace isomer {
 
-// Its file; "" where nobody knows.
+// The file of the running program; "" if unknown.
 std::filesystem::path own_file();
 
 }  // namespace isomer

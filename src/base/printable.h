@@ -1,6 +1,6 @@
-// Text out of a file that a stranger wrote (names of values, messages of a runtime, an operator's text), made
-// safe for a terminal: what moves the cursor, ends the line or turns the direction of writing, and bytes that
-// are not UTF-8, are written as \xNN. Such a text can neither wipe a line of ours nor pretend to be one.
+// Makes text from an untrusted file (names of values, messages of a runtime, an operator's text) safe for a
+// terminal. Characters that move the cursor, end the line or change the direction of writing, and bytes that
+// are not UTF-8, are written as \xNN. So such a text can neither erase a line of ours nor imitate one.
 #pragma once
 
 #include <cstddef>

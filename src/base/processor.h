@@ -1,11 +1,11 @@
-// What this processor offers to code that is compiled for it.
+// The features of this processor for code that is compiled for it.
 #pragma once
 
 #include <string>
 
 namespace isomer {
 
-// Its vector instructions and the like, in the words of /proc/cpuinfo; "": not known.
+// Its vector instructions and other features, as /proc/cpuinfo names them; "": unknown.
 std::string processor_features();
 
 }  // namespace isomer

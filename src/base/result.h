@@ -1,5 +1,5 @@
-// Result<T>: a value, or a fault of the world (a bad file, a bad attribute, a refused request) with a message
-// for the person who can mend it. Result<T, E>: or another kind of failure, with a function `message_of`.
+// Result<T>: a value, or a fault of the world (a bad file, a bad attribute, a rejected request) with a
+// message that lets the user fix it. Result<T, E>: or another kind of failure, with a function `message_of`.
 //
 // Not for our own bugs (ISOMER_CHECK) and not for outcomes that are answers (Opaque, Verdict).
 #pragma once

@@ -16,7 +16,7 @@ constexpr const char* kLock = ".isomer-owner";
 // A folder is there a moment before its lock is held.
 constexpr std::chrono::seconds kYoung{10};
 
-// The descriptor of the lock, which nobody else holds; -1: there is none, or somebody does.
+// The descriptor of the lock, held by this process only; -1: there is no lock, or another process holds it.
 int locked(const fs::path& folder, int flags) {
   const int file = ::open((folder / kLock).c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return -1;

@@ -1,5 +1,5 @@
-// TemporaryFolder: a folder that is removed with its owner. One whose owner was killed stays; a later run
-// finds that nobody holds it, and removes it.
+// TemporaryFolder: a folder that is removed with its owner. A folder whose owner was killed stays; a later
+// run finds that its lock is free, and removes it.
 #pragma once
 
 #include <filesystem>

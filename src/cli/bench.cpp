@@ -57,7 +57,7 @@ Result<Reply> bench(const BenchCommand& request) {
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   const bool is_profiled = !request.node_data.empty() || !request.trace.empty();
   if (is_profiled && (models.size() > 1 || runtimes.size() > 1))
-    return Error{"--node-data and --trace are of one model on one runtime"};
+    return Error{"--node-data and --trace need exactly one model and one runtime"};
   for (const std::filesystem::path& path : {request.node_data, request.trace})
     if (!path.empty() &&
         std::filesystem::weakly_canonical(path) == std::filesystem::weakly_canonical(request.models.front()))
@@ -81,23 +81,22 @@ Result<Reply> bench(const BenchCommand& request) {
 void add_bench(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<BenchCommand>();
   CLI::App* command = app.add_subcommand(
-      "bench", "Latency, peak memory and operators of models on a runtime, compared in pairs");
+      "bench", "Measure latency, peak memory and operators of models on a runtime, compared in pairs");
   command->add_option("MODEL", request->models, "ONNX files; the others are compared with the first")
       ->required();
-  add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
+  add_feeds_option(*command, request->feeds, "The inputs", "generated ones");
   add_shape_option(*command, request->shapes);
   add_value_option(*command, request->values);
   add_runtime_options(*command, request->runtime);
-  command->add_option("--seconds", request->seconds, "The most that one comparison may take")
+  command->add_option("--seconds", request->seconds, "Limit of the time of one comparison")
       ->check(CLI::PositiveNumber)
       ->type_name("S")
       ->capture_default_str();
   add_clock_option(*command, request->clock);
   command
-      ->add_option(
-          "--cache", request->cache,
-          "Where comparisons are kept; one that was made before under all the same conditions is not "
-          "made again (default: nowhere)")
+      ->add_option("--cache", request->cache,
+                   "A cache of comparisons; one that was made under the same conditions is not repeated "
+                   "(default: none)")
       ->type_name("FILE");
   command
       ->add_option("--node-data", request->node_data,
@@ -107,7 +106,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->add_option("--trace", request->trace,
                    "Write the kernels of a run as a trace, for ui.perfetto.dev (default: no)")
       ->type_name("FILE");
-  command->add_option("--seed", request->seed, "Of made-up inputs and of the bootstrap")
+  command->add_option("--seed", request->seed, "Seed of generated inputs and of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);

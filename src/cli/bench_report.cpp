@@ -39,10 +39,10 @@ std::string plain_verdict(const Json& pair) {
   if (const std::string failure = failure_of(pair); !failure.empty()) return "not compared: " + failure;
   const double ratio = number_of(pair["ratio"]);
   if (pair["verdict"] == "faster")
-    return ratio >= 1.995 ? fmt::format("{:.1f} times as fast", ratio)
+    return ratio >= 1.995 ? fmt::format("{:.1f}× faster", ratio)
                           : fmt::format("faster, by {:.1f} %", 100 * (ratio - 1));
   if (pair["verdict"] == "slower")
-    return ratio <= 1 / 1.995 ? fmt::format("{:.1f} times as slow", 1 / ratio)
+    return ratio <= 1 / 1.995 ? fmt::format("{:.1f}× slower", 1 / ratio)
                               : fmt::format("slower, by {:.1f} %", 100 * (1 / ratio - 1));
   return "no difference seen";
 }
@@ -83,7 +83,7 @@ std::string model_table(const Json& run) {
       if (pair["number_of_b"] != i) continue;
       std::string line = fmt::format("{}: {}", names[i], plain_verdict(pair));
       if (failure_of(pair).empty())
-        line += fmt::format("; {} of {} over this one's: {}, 95 % interval",
+        line += fmt::format("; {} of {} divided by this one's: {}, 95 % interval",
                             pair["clock"] == "cpu" ? "CPU time" : "latency", names[0],
                             ratio_text(interval_of(pair, "ratio")));
       add_line(line);
@@ -139,8 +139,8 @@ std::string run_text(const Json& run) {
   };
   add("inputs: " + printable(run["inputs"].get<std::string>()));
   if (run["network"] == "open")
-    add("note: this kernel forbids both seccomp and network namespaces: the runtime's process could use the "
-        "network");
+    add("note: this kernel forbids both seccomp and network namespaces, so the runtime's process could use "
+        "the network");
   if (const std::string note = run["note"].get<std::string>(); !note.empty()) add("note: " + printable(note));
   text += '\n' + model_table(run);
   const auto names = short_names(run["models"]);

@@ -1,4 +1,4 @@
-// What `isomer bench` found, as tables for people.
+// The result of `isomer bench`, as tables.
 #pragma once
 
 #include <string>

@@ -45,14 +45,12 @@ Result<Reply> show(const CacheCommand& request) {
 
 void add_cache_options(CLI::App& command, CacheRequest& request) {
   command
-      .add_option(
-          "--cache", request.place,
-          "Where comparisons are remembered that only choose between changes, and how proofs went (what "
-          "is taken is proved again): a file, or none (default: $ISOMER_CACHE, else isomer/timings.sqlite in "
-          "the user's "
-          "cache folder)")
+      .add_option("--cache", request.place,
+                  "The cache of comparisons that choose between changes, and of outcomes of proofs (every "
+                  "proof is repeated): a file, or none (default: $ISOMER_CACHE, else isomer/timings.sqlite "
+                  "in the user's cache folder)")
       ->type_name("FILE");
-  command.add_option("--cache-size", request.mebibytes, "Of that file, in MiB, at most")
+  command.add_option("--cache-size", request.mebibytes, "Limit of that file's size, in MiB")
       ->check(CLI::PositiveNumber)
       ->type_name("MIB")
       ->capture_default_str();
@@ -65,9 +63,9 @@ std::filesystem::path cache_place(const CacheRequest& request) {
 
 void add_cache(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CacheCommand>();
-  CLI::App* command = app.add_subcommand("cache", "What optimize remembers of earlier runs, and where");
+  CLI::App* command = app.add_subcommand("cache", "Show what optimize keeps of earlier runs, and where");
   add_cache_options(*command, request->cache);
-  command->add_flag("--clear", request->clear, "Forget all of it");
+  command->add_flag("--clear", request->clear, "Remove all of it");
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return show(*request); }; });
 }

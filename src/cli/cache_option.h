@@ -1,5 +1,5 @@
-// The options --cache and --cache-size: where `optimize` remembers what it measured, and what took long and
-// could not be proved.
+// The options --cache and --cache-size: the file in which `optimize` keeps measurements, and proofs that were
+// slow and failed.
 #pragma once
 
 #include <filesystem>

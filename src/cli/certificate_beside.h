@@ -1,4 +1,4 @@
-// The certificate that `optimize` leaves beside its result: a proof that need not be found, only checked.
+// The certificate beside a result of `optimize`: a proof that only has to be checked.
 #pragma once
 
 #include <filesystem>

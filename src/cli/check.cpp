@@ -1,4 +1,4 @@
-// isomer check: does a certificate prove that OUT equals IN? isomer explain: what does it say?
+// isomer check: does a certificate prove that OUT equals IN? isomer explain: the steps of a certificate.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ std::vector<Explained> grouped_notes(const api::Explanation& explanation) {
 
 std::string step_text(const std::string& count, const std::string& words, double ratio) {
   std::string what = printable(words);
-  if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
+  if (ratio > 0) what += fmt::format(", {:.2f}× measured alone", ratio);
   const std::size_t indent = 2 + width(count);
   return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
 }
@@ -73,18 +73,17 @@ std::string step_text(const std::string& count, const std::string& words, double
 std::string head(const api::Explanation& explanation) {
   std::string text;
   for (const Note& n : explanation.notes)
-    if (n.kind == "measured") text += fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
+    if (n.kind == "measured") text += fmt::format("{}: measured speedup {:.2f}×\n", n.what, n.ratio);
   const std::string where = explanation.sizes_from > 0 ? " for all sizes of at least 1" : "";
   if (explanation.pairs)
-    return text +
-           fmt::format(
-               "two models that were proved equal{} by {}{} pairs of values, which isomer check proves "
-               "again\n",
-               where, explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
-               grouped(*explanation.pairs));
+    return text + fmt::format(
+                      "two models, proved equal{} by {}{} pairs of values; isomer check proves them again\n",
+                      where,
+                      explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
+                      grouped(*explanation.pairs));
   if (explanation.steps == 0) return text + "nothing was changed\n";
   return text +
-         fmt::format("{} steps, which isomer check proves again{}\n", grouped(explanation.steps), where);
+         fmt::format("{} steps; isomer check proves them again{}\n", grouped(explanation.steps), where);
 }
 
 std::string to_text(const api::Explanation& explanation, bool is_verbose) {
@@ -134,22 +133,21 @@ Result<Reply> explain(const ExplainRequest& request) {
 
 void add_check(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CheckRequest>();
-  CLI::App* command = app.add_subcommand("check", "Check a certificate: is OUT proved equal to IN?");
+  CLI::App* command = app.add_subcommand("check", "Check a certificate: prove again that OUT equals IN");
   command->add_option("IN", request->in, "The original model")->type_name("")->required();
   command->add_option("OUT", request->out, "The optimized model")->type_name("")->required();
   command->add_option("CERT", request->certificate, "The certificate")->type_name("")->required();
   command
-      ->add_option(
-          "--shape", request->shapes,
-          "At this size, if the certificate was made with --shape or --fix-shape; may be given several "
-          "times (default: as they are)")
+      ->add_option("--shape", request->shapes,
+                   "The size, if the certificate was made with --shape or --fix-shape; may be given several "
+                   "times (default: as they are)")
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();
   command
       ->add_option("--value", request->values,
-                   "With this input fixed, if the certificate was made with --value; may be given several "
-                   "times (default: none)")
+                   "A fixed input, if the certificate was made with --value; may be given several times "
+                   "(default: none)")
       ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
@@ -158,10 +156,11 @@ void add_check(CLI::App& app, Chosen& chosen) {
   command->callback([&chosen, request] { chosen.run = [request] { return check(*request); }; });
 
   auto wanted = std::make_shared<ExplainRequest>();
-  CLI::App* told = app.add_subcommand("explain", "What a certificate says was done");
+  CLI::App* told = app.add_subcommand("explain", "List the steps of a certificate");
   told->add_option("CERT", wanted->certificate, "The certificate")->type_name("")->required();
-  told->add_flag("-v,--verbose", wanted->verbose, "Every step by itself");
-  told->add_flag("--steps", wanted->steps, "What the checker is told: every step with its program as text");
+  told->add_flag("-v,--verbose", wanted->verbose, "List equal steps separately");
+  told->add_flag("--steps", wanted->steps,
+                 "List the steps as the checker reads them, with each program as text");
   told->add_flag("--json", chosen.json, "Answer in JSON");
   told->callback([&chosen, wanted] { chosen.run = [wanted] { return explain(*wanted); }; });
 }

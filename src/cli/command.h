@@ -35,7 +35,7 @@ struct Reply {
   std::string text;  // for people: to stdout if Done or if there is a complaint, else one line to stderr
   Json json;         // for programs: to stdout under --json
   std::string complaint = {};   // one line to stderr beside a text that answers
-  bool leaves_threads = false;  // the process ends at once: somebody still works on what nobody waits for
+  bool leaves_threads = false;  // the process ends at once: abandoned threads still run
 };
 
 // The command that the arguments chose: what to run, and whether to answer in JSON.

@@ -77,7 +77,7 @@ std::string to_text(const Json& report) {
                                                   : painted("no difference beyond rounding", Colour::Green)) +
                     '\n' + table.text(columns_of(STDOUT_FILENO)) + firsts;
   if (const Json& parting = report["first_parting"]; !parting.is_null())
-    out += line(fmt::format("the first value where they part is {}, at {}",
+    out += line(fmt::format("the first value that differs is {}, at {}",
                             printable(parting["a"].get<std::string>()), place_text(parting)));
   return out + line(fmt::format("engine {}, inputs {}", report["engine"].get<std::string>(),
                                 printable(report["inputs"].get<std::string>())));
@@ -110,13 +110,13 @@ Result<Reply> compare(const CompareRequest& request) {
 
 void add_compare(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CompareRequest>();
-  CLI::App* command =
-      app.add_subcommand("compare", "Run two models on the same inputs: how far apart are their outputs?");
+  CLI::App* command = app.add_subcommand(
+      "compare", "Run two models on the same inputs and measure how far apart their outputs are");
   command->add_option("A", request->a, "An ONNX file")->type_name("")->required();
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name, and outputs, by position")
       ->type_name("")
       ->required();
-  add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
+  add_feeds_option(*command, request->feeds, "The inputs", "generated ones");
   add_shape_option(*command, request->shapes);
   add_value_option(*command, request->values);
   command
@@ -127,11 +127,13 @@ void add_compare(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command
       ->add_option("--tolerance", request->tolerance,
-                   "Exit with 1 if an output differs by more, relative to its largest value (default: what "
-                   "is usual for its type counts as no difference, and the exit code is 0 either way)")
+                   "Exit with 1 if an output differs by more, relative to its largest value (default: "
+                   "differences that are usual for its type do not count, and the exit code is 0 either way)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T");
-  command->add_option("--seed", request->seed, "Of made-up inputs")->type_name("N")->capture_default_str();
+  command->add_option("--seed", request->seed, "Seed of generated inputs")
+      ->type_name("N")
+      ->capture_default_str();
   add_live_options(*command, request->live);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_library_options(*command, request->runtime);

@@ -1,4 +1,4 @@
-// isomer compile: a model as a library that needs nothing.
+// isomer compile: compiles a model to a library that needs no runtime.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +50,7 @@ Result<Reply> compile(const CompileCommand& request) {
   const Interrupt interrupt;
   ISOMER_TRY(const auto live,
              Live::start(request.live, options.budget + options.tune_seconds, interrupt.flag()));
-  live->set_kept("nothing is written");
+  live->set_kept("no file is written");
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
   const api::Compiled compiled =
@@ -69,7 +69,7 @@ Result<Reply> compile(const CompileCommand& request) {
 void add_output_options(CLI::App& command, CompileCommand& request) {
   command.add_option("MODEL", request.model, "An ONNX file")->required();
   command.add_option("-o,--output", request.folder, "The folder to write")->type_name("DIR")->required();
-  command.add_option("--name", request.options.name, "What every symbol begins with")->capture_default_str();
+  command.add_option("--name", request.options.name, "The prefix of every symbol")->capture_default_str();
   command.add_option("--target", request.options.target, "The processor to compile for")
       ->check(CLI::IsMember(api::compile_targets()))
       ->type_name("TARGET")
@@ -80,11 +80,11 @@ void add_output_options(CLI::App& command, CompileCommand& request) {
 
 void add_schedule_options(CLI::App& command, CompileCommand& request) {
   command
-      .add_option("--show", request.show,
-                  "Print the loops of nodes whose names have this in them (default: of none)")
+      .add_option("--show", request.show, "Print the loops of nodes whose names contain NODE (default: none)")
       ->type_name("NODE|all");
   command
-      .add_option("--schedule", request.schedule, "How loops of some nodes run (default: as Isomer chooses)")
+      .add_option("--schedule", request.schedule,
+                  "A file of schedules for the loops of some nodes (default: Isomer chooses)")
       ->type_name("FILE");
   command
       .add_option("--tune", request.tune,
@@ -94,29 +94,27 @@ void add_schedule_options(CLI::App& command, CompileCommand& request) {
   // No check here: the compiler says which searches there are, and which one has left.
   command
       .add_option("--tune-search", request.options.tune_search,
-                  "How --tune picks what it times: evolution or random")
+                  "How --tune picks its candidates: evolution or random")
       ->type_name("HOW")
       ->capture_default_str();
   command
       .add_option(
           "--tuning", request.tuning,
-          "A folder that remembers what --tune measured (default: in the user's cache; none: nothing is "
-          "remembered)")
+          "The folder for the measurements of --tune (default: in the user's cache; none: they are not kept)")
       ->type_name("DIR|none");
 }
 
 void add_operator_options(CLI::App& command, CompileCommand& request) {
   command
       .add_option("--as", request.as,
-                  "custom-op: also model.onnx, in which the regions that are faster so are operators of "
-                  "ONNX Runtime, "
-                  "out of the library")
+                  "custom-op: also write model.onnx for ONNX Runtime, with operators of the library for the "
+                  "regions that are faster so")
       ->check(CLI::IsMember({"module", "custom-op"}))
       ->type_name("KIND")
       ->capture_default_str();
   command
       .add_option("--threads", request.options.threads,
-                  "Threads of a run, unless its caller says another number; ONNX Runtime has as many")
+                  "Default number of threads of a run; the comparison with ONNX Runtime uses it, too")
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
@@ -125,41 +123,39 @@ void add_operator_options(CLI::App& command, CompileCommand& request) {
 void add_comparison_options(CLI::App& command, CompileCommand& request) {
   command
       .add_option("--budget", request.budget,
-                  "Time for the whole run, the C++ compiler's too, beside that of --tune")
+                  "Time for the whole run, including the C++ compiler; the time of --tune is added")
       ->type_name("TIME")
       ->capture_default_str();
   command
       .add_option("--seconds", request.options.seconds,
-                  "Compare speed with ONNX Runtime for this long, at most, and six times as long where that "
-                  "leaves open whether operators are faster; 0: don't")
+                  "Limit of the time to compare speed with ONNX Runtime; six times that if it leaves open "
+                  "whether operators are faster; 0: no comparison")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      .add_option("--min-gain", request.options.min_gain,
-                  "With --as custom-op: operators are taken if they are surely (95 %) more than this many "
-                  "times as fast")
+      .add_option(
+          "--min-gain", request.options.min_gain,
+          "With --as custom-op: use operators only if they are at least RATIO× faster with 95 % confidence")
       ->check(CLI::Range(1.0, 100.0))
       ->type_name("RATIO")
       ->capture_default_str();
   command
       .add_option("--sums", request.options.sums,
-                  "How products are added up (default: the first of these that keeps --max-error-growth)")
+                  "How products are added (default: the first of these within --max-error-growth)")
       ->check(CLI::IsMember(api::sums_of_products()))
       ->type_name("HOW");
   command
-      .add_option(
-          "--precision", request.precision,
-          "bf16: matrix products of bfloat16, summed in float32; the model is NOT EQUAL to the one given, "
-          "and the error is printed")
+      .add_option("--precision", request.precision,
+                  "bf16: matrix products of bfloat16, summed in float32; the result is NOT EQUAL to the "
+                  "model, and its error is printed")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->excludes("--sums")
       ->type_name("TYPE")
       ->capture_default_str();
   command
-      .add_option(
-          "--max-error-growth", request.options.max_error_growth,
-          "The largest rounding error against float64, as a multiple of ONNX Runtime's, before sums are "
-          "added up more exactly; 0: it is not measured")
+      .add_option("--max-error-growth", request.options.max_error_growth,
+                  "Limit of the rounding error against float64, as a multiple of ONNX Runtime's; beyond it "
+                  "sums are added more accurately; 0: not measured")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
@@ -174,17 +170,16 @@ void add_comparison_options(CLI::App& command, CompileCommand& request) {
 
 void add_compile(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CompileCommand>();
-  CLI::App* command = app.add_subcommand(
-      "compile", "Make a library of a model: kernels out of its formulas, no runtime needed");
+  CLI::App* command = app.add_subcommand("compile", "Compile a model to a library, which needs no runtime");
   add_output_options(*command, *request);
   add_schedule_options(*command, *request);
   add_operator_options(*command, *request);
   add_comparison_options(*command, *request);
   add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
-                   "made-up ones");
+                   "generated ones");
   add_shape_option(*command, request->options.sizes,
-                   "; with --as custom-op a name that comes again begins another size; without it, an "
-                   "extent may be ?, which leaves it open: x=?x3x48x?");
+                   "; with --as custom-op a repeated name begins another size; without it, an extent may be "
+                   "?, which leaves it open: x=?x3x48x?");
   command->add_flag(
       "--fixed-sizes", request->options.fixed_sizes,
       "With --as custom-op: write a model for the given size alone. Without it, model.onnx runs at "

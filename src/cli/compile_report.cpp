@@ -22,7 +22,7 @@ std::string paragraph(std::string_view text, std::size_t indent = 2) {
 
 std::string megabytes(const Json& bytes) { return fmt::format("{:.3g} MB", bytes.get<double>() / 1e6); }
 
-// Asked for by --precision: not equal to the model.
+// --precision is set: not equal to the model.
 bool is_rounded(const Json& report) { return report["sums"] == "bf16"; }
 
 std::string counted(std::uint64_t operators) {
@@ -44,13 +44,13 @@ std::string speed_of(const Json& report) {
                high = speed["high"].get<double>();
   const std::string_view verdict = low > 1    ? "faster than ONNX Runtime"
                                    : high < 1 ? "SLOWER than ONNX Runtime"
-                                              : "no difference seen to ONNX Runtime";
+                                              : "no difference to ONNX Runtime seen";
   const int threads = report["threads"].get<int>();
   return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on {}; {}", verdict, ratio, low, high,
                      threads == 1 ? "one thread" : fmt::format("{} threads each", threads),
                      is_rounded(report)                  ? "NOT EQUAL: products are of bfloat16"
                      : string_of(report, "note").empty() ? "outputs agree"
-                                                         : "for outputs see the note");
+                                                         : "see the note for outputs");
 }
 
 // How far it is from float64, and what was done about it; "": not measured.
@@ -88,10 +88,10 @@ std::string regions_of(const Json& regions) {
 std::string tuning_of(const Json& tuning) {
   if (tuning.is_null()) return "";
   const std::string what = fmt::format(
-      "{} schedules of {} units timed in {:.0f} s, {} remembered", grouped(count_of(tuning, "tried")),
+      "{} schedules of {} units timed in {:.0f} s, {} from records", grouped(count_of(tuning, "tried")),
       count_of(tuning, "units"), tuning["seconds"].get<double>(), grouped(count_of(tuning, "remembered")));
   if (tuning["is_taken"].get<bool>())
-    return paragraph(fmt::format("tuned: {:.3f}x as fast as untuned; {} units have other schedules ({})",
+    return paragraph(fmt::format("tuned: {:.3f}x faster than untuned; {} units have new schedules ({})",
                                  tuning["ratio"].get<double>(), tuning["taken"].size(), what));
   return paragraph(fmt::format("not tuned: {} ({})", printable(string_of(tuning, "why")), what));
 }
@@ -109,7 +109,7 @@ std::string speed_at(const Json& measured) {
 
 // "batch 1 or more, sequence 1 to 512"
 std::string bounds_of(const Json& sizes) {
-  constexpr std::int64_t kAny = std::int64_t{1} << 24;  // more is not asked for
+  constexpr std::int64_t kAny = std::int64_t{1} << 24;  // the limit of an open size
   std::string words;
   for (const Json& s : sizes) {
     const auto least = s["least"].get<std::int64_t>(), most = s["most"].get<std::int64_t>(),
@@ -121,7 +121,7 @@ std::string bounds_of(const Json& sizes) {
   return words;
 }
 
-// Of a model that has operators for some sizes: what was measured at each.
+// For a model with operators for some sizes: the measurements at each.
 std::string sizes_of(const Json& sizes, const Json& every) {
   if (sizes.empty()) return "";
   std::string text;
@@ -166,7 +166,7 @@ std::string compile_text(const Json& report, const CompileWords& words) {
                             printable(words.in.string())),
                 Colour::Yellow) +
         '\n' + paragraph("why: " + printable(reason), 5);
-  text += fmt::format("{}: {} nests in {} functions; {} are tiled products, {} go by Winograd\n",
+  text += fmt::format("{}: {} nests in {} functions; {} are tiled products, {} use Winograd\n",
                       printable(words.folder.string()), grouped(count_of(report, "nests")),
                       grouped(count_of(report, "functions")), grouped(count_of(report, "tiled")),
                       grouped(count_of(report, "winograd")));

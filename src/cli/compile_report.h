@@ -1,4 +1,4 @@
-// What `isomer compile` says to people.
+// The result of `isomer compile` as text.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace isomer::cli {
 
-// Of the JSON that the library gives. `in`: the model; `name`: --name; `as_operator`: --as custom-op.
+// Text for the JSON that the library gives. `in`: the model; `name`: --name; `as_operator`: --as custom-op.
 struct CompileWords {
   std::filesystem::path in, folder;
   std::string name;

@@ -1,4 +1,4 @@
-// isomer explore: which of the runtime's own passes and settings pay for a model; a model that loads faster.
+// isomer explore: the runtime's passes and settings that help a model; a model that loads faster.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -88,8 +88,8 @@ Result<Reply> explore(const ExploreCommand& request) {
   const api::Model model = api::load(request.model);
   const Interrupt interrupt;
   ISOMER_TRY(const auto live, Live::start(request.live, {}, interrupt.flag()));
-  live->set_kept(options.records.empty() ? "nothing is kept without --records"
-                                         : "the records are kept: the same command goes on");
+  live->set_kept(options.records.empty() ? "without --records the answers so far are not kept"
+                                         : "the answers so far are kept: the same command continues");
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
   const api::ExploreReport report = api::explore(model, options);
@@ -107,66 +107,63 @@ void add_explore(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<ExploreCommand>();
   api::ExploreOptions& options = request->options;
   CLI::App* command = app.add_subcommand(
-      "explore",
-      "Which of ONNX Runtime's own passes and settings pay for a model; a model that loads faster");
+      "explore", "Find the fastest ONNX Runtime settings for a model, or a version of it that loads faster");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   command
       ->add_option("--objective", options.objective,
-                   "What is to be better. load-time: a model with the runtime's passes done and its weights "
+                   "What to improve. load-time: write a model with the runtime's passes done and its weights "
                    "mapped; size: of the model that the runtime writes; energy: by the processor's counter "
-                   "where it may be read, else by CPU time")
+                   "if it may be read, else by CPU time")
       ->check(CLI::IsMember({"latency", "load-time", "memory", "size", "energy"}))
       ->type_name("latency|load-time|memory|size|energy")
       ->capture_default_str();
   command
       ->add_option("--mode", options.mode,
-                   "fast: what helps alone, together; mixed: one after the other while it helps; full: all "
-                   "subsets of the five that help most, then as mixed")
+                   "fast: combine every pass that helps alone; mixed: add passes greedily; full: all subsets "
+                   "of the five that help most, then as mixed")
       ->check(CLI::IsMember({"fast", "mixed", "full"}))
       ->type_name("fast|mixed|full")
       ->capture_default_str();
   command
-      ->add_option(
-          "-o,--output", options.output,
-          "Of load-time: where the prepared model goes, if it is better; large weights beside it, in "
-          "OUT.data (default: nowhere)")
+      ->add_option("-o,--output", options.output,
+                   "For load-time: the file for the prepared model, if it is better; large weights are "
+                   "beside it, in OUT.data (default: none)")
       ->type_name("OUT");
   command->add_flag("--this-machine", options.this_machine,
-                    "Of load-time: the model may be for processors like this one only");
-  command->add_option("--budget", request->budget, "Of load-time: the most that proving it equal may take")
+                    "For load-time: the model may be for processors like this one only");
+  command->add_option("--budget", request->budget, "For load-time: limit of the time to prove it equal")
       ->type_name("TIME")
       ->capture_default_str();
   command
       ->add_option("--records", options.records,
-                   "What was found so far: a run that was stopped goes on with them (default: not kept)")
+                   "A file for the answers so far, with which a stopped run continues (default: not kept)")
       ->type_name("FILE");
   command
       ->add_option("--config", request->configuration,
-                   "Write what to use, for --runtime-config-file of other commands (default: no)")
+                   "Write the best settings, for --runtime-config-file of other commands (default: no)")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--report", request->report,
-          "Write a page about it, HTML in one file, with a picture of what each pass does (default: no)")
+      ->add_option("--report", request->report,
+                   "Also write a report as one HTML file, with a picture of each pass's effect (default: no)")
       ->type_name("FILE");
   command
       ->add_option("--seconds", options.seconds,
-                   "The most that one trial may take; the last comparison may take four times that")
+                   "Limit of the time of one trial; four times that for the final comparison")
       ->check(CLI::PositiveNumber)
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--min-gain", options.min_gain, "Less is reported as none")
+  command->add_option("--min-gain", options.min_gain, "A smaller gain is reported as none")
       ->check(CLI::Range(1.0, 1000.0))
       ->type_name("R")
       ->capture_default_str();
   command->add_flag("--control", options.control,
-                    "Measure passes that change nothing: what is found then is noise");
-  add_feeds_option(*command, options.feeds_file, "The inputs", "made-up ones");
+                    "Measure passes that change nothing: every gain is then noise");
+  add_feeds_option(*command, options.feeds_file, "The inputs", "generated ones");
   add_shape_option(*command, options.sizes);
   add_value_option(*command, options.values);
   add_library_options(*command, request->runtime);
   add_clock_option(*command, request->clock);
-  command->add_option("--seed", options.seed, "Of made-up inputs and of the bootstrap")
+  command->add_option("--seed", options.seed, "Seed of generated inputs and of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);

@@ -1,4 +1,4 @@
-// The model that a command reads, the one that it writes, and where the proof goes.
+// The options for a command's input model, output model and certificate.
 #pragma once
 
 #include "isomer/isomer.h"

@@ -1,4 +1,4 @@
-// isomer fleet: the same work on many machines. The Python package has it; this program says so.
+// isomer fleet: the same work on many machines. It is in the Python package, and this command says so.
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"

@@ -79,8 +79,8 @@ Result<Reply> gate(const GateRequest& request) {
 
 void add_gate(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<GateRequest>();
-  CLI::App* command =
-      app.add_subcommand("gate", "For CI: is NEW as fast as BASE, and with --equal the same function?");
+  CLI::App* command = app.add_subcommand(
+      "gate", "For CI: check that NEW is as fast as BASE and, with --equal, the same function");
   command->add_option("BASE", request->base, "An ONNX file")->type_name("")->required();
   command
       ->add_option("NEW", request->candidate,
@@ -89,14 +89,14 @@ void add_gate(CLI::App& app, Chosen& chosen) {
       ->type_name("");
   command
       ->add_option("--min-ratio", request->min_ratio,
-                   "How fast NEW has to be, of BASE's speed: 0.98 allows it to be 2 % slower. Exit 0: it "
-                   "surely is; 1: it surely is not; 3: not sure within --seconds")
+                   "The least speed of NEW relative to BASE: 0.98 allows it to be 2 % slower. Exit 0: it is, "
+                   "with 95 % confidence; 1: it is not; 3: not sure within --seconds")
       ->check(CLI::PositiveNumber)
       ->type_name("R")
       ->capture_default_str();
   command->add_flag("--equal", request->equal,
-                    "NEW must be proved equal to BASE, too; and where they run on two libraries, these must "
-                    "compute the same but for rounding");
+                    "NEW must also be proved equal to BASE; two runtime libraries must compute the same "
+                    "except for rounding");
   add_sizes_from_option(*command, request->sizes_from);
   command->add_option("--markdown", request->markdown, "Write the answer for a pull request (default: no)")
       ->type_name("FILE");
@@ -107,26 +107,26 @@ void add_gate(CLI::App& app, Chosen& chosen) {
       ->type_name("L")
       ->expected(1)
       ->take_all();
-  command->add_option("--seconds", request->seconds, "The most that measuring may take")
+  command->add_option("--seconds", request->seconds, "Limit of the time to measure")
       ->check(CLI::PositiveNumber)
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--budget", request->budget, "The most that proving may take: 30s, 5m, 1h")
+  command->add_option("--budget", request->budget, "Limit of the time to prove: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
-  add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
+  add_feeds_option(*command, request->feeds, "The inputs", "generated ones");
   add_shape_option(*command, request->shapes);
   add_value_option(*command, request->values);
   add_clock_option(*command, request->clock);
   command
       ->add_option("--runtime", request->runtime.names,
-                   fmt::format("The runtime to judge on: {}", fmt::join(api::runtimes(), " or ")))
+                   fmt::format("The runtime to measure on: {}", fmt::join(api::runtimes(), " or ")))
       ->check(CLI::IsMember(api::runtimes()))
       ->type_name("NAME")
       ->expected(1)
       ->capture_default_str();
   add_setting_options(*command, request->runtime);
-  command->add_option("--seed", request->seed, "Of made-up inputs and of the bootstrap")
+  command->add_option("--seed", request->seed, "Seed of generated inputs and of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kColumns = 80, kLeftColumn = 26;
 
-// One option or argument, as all of these texts tell it.
+// One option or argument, for all of these texts.
 struct Entry {
   std::string names;  // "-o,--output"; of an argument its name
   std::string type;   // "OUT"; "" for a flag
@@ -96,7 +96,7 @@ class HelpFormatter : public CLI::Formatter {
     if (!arguments.empty()) text += "\nArguments:\n" + arguments;
     if (!options.empty()) text += "\nOptions:\n" + options;
     std::string footer = make_footer(app);
-    // Who reads about a command knows how to.
+    // The help of a command need not explain how to get it.
     if (app->get_parent() != nullptr) footer = footer.substr(0, footer.find("'isomer COMMAND"));
     return text + (footer.empty() ? "" : '\n' + footer);
   }

@@ -1,5 +1,5 @@
-// The texts that are made of the commands' own descriptions, so that they can't disagree: --help in 80
-// columns, what was probably meant, manual pages, completion for shells.
+// Texts made from the commands' own descriptions, so that they agree: --help in 80 columns, suggestions for
+// misspelled words, manual pages, shell completions.
 #pragma once
 
 #include <memory>

@@ -36,7 +36,7 @@ std::string type_text(const Json& value) {
   return (type == "undefined" ? "?" : type) + (value["shape"].is_null() ? "[?]" : shape_text(value["shape"]));
 }
 
-// Of an operator, or of a node.
+// The full name of an operator, or of a node's operator.
 std::string full_name(const Json& of) {
   const auto op = of["op"].get<std::string>(), domain = of["domain"].get<std::string>();
   return domain.empty() ? op : domain + "." + op;
@@ -141,8 +141,8 @@ Result<Reply> inspect(const InspectRequest& request) {
 
 void add_inspect(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<InspectRequest>();
-  CLI::App* command =
-      app.add_subcommand("inspect", "Operators, shapes, FLOPs, bytes, which nodes are opaque and why");
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show operators, shapes, FLOPs, bytes, and opaque nodes with their reasons");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   add_shape_option(*command, request->shapes);
   add_operators_option(*command, request->operators);

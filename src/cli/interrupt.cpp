@@ -5,7 +5,7 @@
 namespace isomer::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kGlance{20};  // nobody notices so short a wait
+constexpr std::chrono::milliseconds kGlance{20};  // a wait too short to be noticed
 
 // A signal finds nothing else. It outlives all threads that look at it.
 std::atomic<bool> interrupted{false};

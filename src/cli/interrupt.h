@@ -1,4 +1,4 @@
-// Ctrl-C (and SIGTERM): the first asks for the best so far, the second ends it all.
+// Ctrl-C (and SIGTERM): the first requests the best so far, the second ends the process.
 #pragma once
 
 #include <atomic>

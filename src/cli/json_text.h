@@ -1,4 +1,4 @@
-// What reports of the library hold, as people read it.
+// Formats the fields of the library's reports as text.
 #pragma once
 
 #include <string>

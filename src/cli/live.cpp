@@ -14,7 +14,8 @@ namespace isomer::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};  // ten times a second is all that eyes follow
-// Plain lines: none before, at most one in so many seconds where something changed, one in so many otherwise.
+// Plain lines, in seconds: none before the first; then one per interval if something changed, and one per
+// longer interval otherwise.
 constexpr double kFirstLine = 3, kBetweenLines = 5, kBetweenEqualLines = 60;
 
 double now_seconds() {
@@ -79,7 +80,7 @@ bool Live::say(std::string_view line) {
 }
 
 void Live::show_best(double ratio) {
-  log(fmt::format("the best so far: {:.3f} times as fast", ratio));
+  log(fmt::format("the best so far: {:.3f}× faster", ratio));
   const std::lock_guard lock(mutex_);
   best_ = ratio;
 }
@@ -108,7 +109,7 @@ void Live::run() {
 
 void Live::answer_interrupt() {
   was_interrupted_ = true;
-  const std::string best = best_ > 0 ? fmt::format("the best so far is {:.2f} times as fast", best_) : kept_;
+  const std::string best = best_ > 0 ? fmt::format("the best so far is {:.2f}× faster", best_) : kept_;
   fmt::print(stderr, "{}isomer: finishing: {}; Ctrl-C again to quit\n", is_drawn_ ? "\r\x1b[K" : "", best);
   (void)std::fflush(stderr);
   is_drawn_ = false;
@@ -136,7 +137,7 @@ void Live::write_line() {
   last_phase_ = phase;
   told_best_ = best_;
   fmt::print(stderr, "isomer: {}{}: {}\n", duration_text(spent),
-             best_ > 0 ? fmt::format(", best so far {:.2f} times as fast", best_) : "", now_);
+             best_ > 0 ? fmt::format(", best so far {:.2f}× faster", best_) : "", now_);
   (void)std::fflush(stderr);
 }
 

@@ -1,6 +1,6 @@
-// Live: what is going on while a command works, on stderr. On a terminal one line that is rewritten: the
-// time, what is left of it, the best so far, what is done now. Elsewhere plain lines, few of them. With
-// --quiet nothing. With --log everything, with its time, in a file.
+// Live: the progress of a command, on stderr. On a terminal it is one line that is rewritten: the elapsed
+// time, the time left, the best so far, the current task. Elsewhere it is a few plain lines. --quiet prints
+// none; --log writes everything, with times, to a file.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class Live {
   // From any thread.
   void show(std::string_view now);
   bool say(std::string_view line);  // at once, to stay; false: --quiet
-  void show_best(double ratio);     // so many times faster is the best so far
+  void show_best(double ratio);     // the speedup of the best so far
   void set_kept(std::string what);  // what Ctrl-C leaves, where nothing is the best so far
   void log(std::string_view text);
 

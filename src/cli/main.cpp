@@ -40,7 +40,7 @@ void complain(std::string text) {
 }
 
 int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
-  // Messages name the node too, for those who have nothing but the message; here once is enough.
+  // Messages also name the node, for readers that have only the message; here once is enough.
   std::string line, message = error.message;
   if (message.starts_with(error.node + ": ")) message.erase(0, error.node.size() + 2);
   if (!error.node.empty() && message.find(fmt::format("node '{}'", error.node)) == std::string::npos) {
@@ -56,7 +56,7 @@ int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
 }
 
 int deliver(const Reply& reply, bool json) {
-  // Who looks at both streams has read it once already.
+  // On a terminal that shows both streams the message is already visible.
   const bool is_seen =
       !json && !reply.complaint.empty() && is_terminal(STDOUT_FILENO) && is_terminal(STDERR_FILENO);
   if (reply.exit != Exit::Done && !is_seen) complain(reply.complaint.empty() ? reply.text : reply.complaint);
@@ -87,15 +87,15 @@ int run(const Chosen& chosen) {
 }
 
 int start(int argc, char** argv) {
-  CLI::App app("Isomer makes ONNX models faster and proves that they compute the same.", "isomer");
+  CLI::App app("Isomer makes ONNX models faster and proves that they still compute the same function.",
+               "isomer");
   app.set_version_flag("--version", "isomer " ISOMER_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   app.formatter(help_formatter());
   app.footer(
-      "Exit: 0 done; 1 refuted, rejected, different or slower; 2 bad usage or input;\n"
-      "3 undecided or not modelled; 4 no gain, where --require-gain asks for one.\n"
-      "'isomer COMMAND --help' describes a command.");
+      "Exit: 0 done; 1 refuted, rejected, different or slower; 2 bad usage or input;\n3 undecided or not "
+      "modelled; 4 no gain, with --require-gain.\n'isomer COMMAND --help' describes a command.");
   Chosen chosen;
   add_bench(app, chosen);
   add_optimize(app, chosen);

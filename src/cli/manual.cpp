@@ -19,11 +19,10 @@ Result<Reply> manual(const CLI::App& app, const std::string& command) {
 void add_manual(CLI::App& app, Chosen& chosen) {
   auto command = std::make_shared<std::string>(), shell = std::make_shared<std::string>("bash");
   CLI::App* man = app.add_subcommand("man", "Print a manual page: isomer man optimize | man -l -");
-  man->add_option("COMMAND", *command, "Of this command (default: of isomer)")->type_name("");
+  man->add_option("COMMAND", *command, "The command to describe (default: isomer)")->type_name("");
   man->callback([&app, &chosen, command] { chosen.run = [&app, command] { return manual(app, *command); }; });
 
-  CLI::App* completion =
-      app.add_subcommand("completion", "Print what a shell needs to complete isomer's words");
+  CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
   completion->add_option("SHELL", *shell, "bash, zsh or fish")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->type_name("")

@@ -1,4 +1,4 @@
-// The option --operators FILE of several commands: operators of one's own, as text.
+// The option --operators FILE of several commands: custom operators, as text.
 #pragma once
 
 #include <string>

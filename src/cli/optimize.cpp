@@ -36,14 +36,14 @@ Result<api::OptimizeOptions> options_of(const Request& request) {
   api::OptimizeOptions options = request.options;
   ISOMER_TRY(options.seconds, seconds_of(request.budget));
   if (request.files.out == "-")
-    return Error{"-o -: a model is written to a file, since its proof goes beside it"};
+    return Error{"-o -: give a file, because the certificate is written beside it"};
   options.judge = request.judge == "cost"  ? api::Judge::Cost
                   : request.judge == "any" ? api::Judge::Any
                                            : api::Judge::Runtime;
   if (request.keep_denormals) options.without.emplace_back("denormals");
   if (request.max_size_growth > 0) options.max_size_growth = request.max_size_growth;
   if (request.runtime.names.size() > 1)
-    return Error{"--runtime: a model is made for one runtime; run isomer optimize once for each"};
+    return Error{"--runtime: give one runtime; run isomer optimize once for each"};
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   options.runtime = runtimes.at(0);
   options.cache = cache_place(request.cache);
@@ -79,17 +79,17 @@ Result<Reply> run(const Request& request) {
 void add_optimize(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
-      app.add_subcommand("optimize", "Make a model faster and prove that it computes the same");
+      app.add_subcommand("optimize", "Make a model faster and prove that it computes the same function");
   add_file_options(*command, request->files);
   command
       ->add_option("--report", request->files.report,
-                   "Write a page about it, HTML in one file, after the budget (default: no)")
+                   "Also write a report as one HTML file, after the budget (default: no)")
       ->type_name("FILE");
   command->add_flag(
       "--kernels", request->files.kernels,
-      "Also make kernels for regions of the model, a library OUT.kernels.so beside OUT "
-      "(without OUT's ending), where that is faster still; needs a C++ compiler. OUT is proved "
-      "equal and runs without the library, too; isomer.InferenceSession(OUT) in Python loads both");
+      "Also compile kernels for regions of the model where that is faster still: a library OUT.kernels.so "
+      "beside OUT (without OUT's ending). Needs a C++ compiler. OUT is proved equal and also runs without "
+      "the library; isomer.InferenceSession(OUT) in Python loads both");
   command
       ->add_option("--compiler", request->files.compiler,
                    "The C++ compiler, with --kernels (default: $CXX, clang++ or g++)")
@@ -99,80 +99,80 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command
       ->add_option("--min-gain", request->options.min_gain,
-                   "A result is taken if it is surely (95 %) more than this many times as fast")
+                   "Accept a result only if it is at least RATIO× faster with 95 % confidence")
       ->check(CLI::Range(1.0, 100.0))
       ->type_name("RATIO")
       ->capture_default_str();
   command->add_flag("--require-gain", request->files.require_gain,
                     "Write nothing, and exit with 4, unless the result is faster");
   command->add_flag("--simplify", request->options.simplify,
-                    "Where nothing is faster, keep the simplified graph if it has fewer nodes and is surely "
-                    "not slower");
+                    "If no result is faster, keep the simplified graph if it has fewer nodes and is not "
+                    "slower with 95 % confidence");
   command->add_flag("--fix-shape", request->files.fix_sizes,
-                    "Make a model for one size, that of --shape or one that is found; equal to IN at that "
-                    "size: isomer check IN OUT CERT --shape ...");
+                    "Make a model for one size only, that of --shape or one that is found; isomer check IN "
+                    "OUT CERT --shape ... proves it equal to IN at that size");
   command
       ->add_option("--max-size-growth", request->max_size_growth,
-                   "File size against the original's, at most (default: 1.1, or 16 MiB more for small "
-                   "files; a number that you give is obeyed to the byte)")
+                   "Limit of the file size, relative to the original's (default: 1.1, or 16 MiB more for "
+                   "small files; a given FACTOR is exact to the byte)")
       ->check(CLI::PositiveNumber)
       ->type_name("FACTOR");
   command
       ->add_option("--max-error-growth", request->options.max_error_growth,
-                   "Rounding error against float64, compared with the original's, at most")
+                   "Limit of the rounding error against float64, relative to the original's")
       ->check(CLI::PositiveNumber)
       ->type_name("FACTOR")
       ->capture_default_str();
   command
       ->add_option("--judge", request->judge,
-                   "What decides: the runtime, by measuring, or an analytic cost, which measures nothing")
+                   "How to choose: runtime: by measuring; cost: by an analytic cost, which measures nothing")
       ->check(CLI::IsMember({"runtime", "cost", "any"}))
       ->type_name("runtime|cost")
       ->capture_default_str();
-  add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "made-up ones");
-  add_shape_option(
-      *command, request->options.sizes,
-      ". A name that comes again begins another size: what is slower at one of them is not taken");
+  add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "generated ones");
+  add_shape_option(*command, request->options.sizes,
+                   ". A repeated name begins another size; a result must not be slower at any of them");
   add_value_option(*command, request->options.values);
   add_sizes_from_option(*command, request->files.sizes_from);
   command
       ->add_option("--strategy", request->options.strategy,
-                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) "
-                   "or saturate (the best of all parts that were found)")
+                   "Search strategy: greedy; backtrack:ALPHA (accepts a temporary loss of up to ALPHA); "
+                   "saturate (the best program in an e-graph of all proved steps)")
       ->type_name("S")
       ->capture_default_str();
   command
-      ->add_option("--without", request->options.without,
-                   fmt::format("Proposers that are not asked, of {} (default: none)",
-                               fmt::join(api::proposers(), ", ")))
+      ->add_option(
+          "--without", request->options.without,
+          fmt::format("Proposers to leave out, of {} (default: none)", fmt::join(api::proposers(), ", ")))
       ->delimiter(',')
       ->type_name("NAME,...");
-  command
-      ->add_option("--only", request->options.only, "Proposers that are asked, and no others (default: all)")
+  command->add_option("--only", request->options.only, "Proposers to use, and no others (default: all)")
       ->delimiter(',')
       ->type_name("NAME,...");
   command->add_flag("--keep-denormals", request->keep_denormals,
-                    "Leave weights below 2^-126 as they are, where zero in their place would be faster");
+                    "Keep weights below 2^-126, even if zeros in their place would be faster");
   command
       ->add_option("--rules", request->options.rules,
-                   "Rules of your own (docs/rules.md): a file, or a folder of files *.rules. Each is decided "
-                   "first; what is false is told and not used (default: none)")
+                   "Custom rules (docs/rules.md): a file, or a folder of files *.rules. Each rule is proved "
+                   "first; a false one is reported and not used (default: none)")
       ->type_name("FILE|DIR");
   command
       ->add_option("--steps", request->options.steps,
-                   "Proposals to try, for repeatable runs (default: as many as there is time for)")
+                   "Limit of the proposals to try, for reproducible runs (default: the time)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command->add_option("--seed", request->options.seed, "Of made-up inputs and of the proofs' random tests")
+  command
+      ->add_option("--seed", request->options.seed,
+                   "Seed of generated inputs and of the proofs' random tests")
       ->type_name("N")
       ->capture_default_str();
   add_cache_options(*command, request->cache);
   command
       ->add_option("--plans", request->options.plans,
-                   "A store of plans (docs/plans.md): what was found before for blocks that this model has, "
-                   "too, is proved and measured first; what is found goes there (default: none)")
+                   "A store of plans (docs/plans.md): plans of earlier models are proved and measured first, "
+                   "and new plans are written there (default: none)")
       ->type_name("DIR");
-  command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
+  command->add_flag("-v,--verbose", request->verbose, "Also print each step, and the failed attempts");
   add_live_options(*command, request->live);
   add_operators_option(*command, request->files.operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");

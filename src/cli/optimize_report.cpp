@@ -18,7 +18,7 @@ namespace isomer::cli {
 namespace {
 
 constexpr double kWidest = 4;          // high to low, of an interval that is worth showing
-constexpr std::size_t kMostLines = 8;  // of what was done or tried; -v has all
+constexpr std::size_t kMostLines = 8;  // of changes or candidates; -v has all
 
 std::size_t columns() { return columns_of(STDOUT_FILENO); }
 
@@ -28,18 +28,17 @@ std::string paragraph(std::string_view text, std::size_t first, std::size_t rest
 }
 
 std::string interval_text(const Interval& ns) {
-  // Of two rounds on a busy machine: no reader is helped by "1.4 ms to 18 s".
+  // After two rounds on a busy machine an interval such as "1.4 ms to 18 s" does not help.
   if (!std::isfinite(ns.high) || ns.high > kWidest * ns.low) return "about " + latency_text(ns.estimate);
   return fmt::format("{} [{}, {}]", latency_text(ns.estimate), latency_text(std::max(0.0, ns.low)),
                      latency_text(ns.high));
 }
 
-// "1.25 times faster [1.23, 1.27]" or "0.99 times [0.98, 1.01]"
+// "1.253× [1.234, 1.271]"
 std::string gain_text(const Interval& ratio) {
   if (ratio.high > kWidest * ratio.low)
-    return fmt::format("{:.2f} times as fast, at least {:.3f}, by few measurements", ratio.estimate,
-                       ratio.low);
-  return fmt::format("{:.3f} times as fast [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
+    return fmt::format("{:.2f}×, at least {:.3f}×, by few measurements", ratio.estimate, ratio.low);
+  return fmt::format("{:.3f}× [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
 bool is_changed(const Json& report) { return report["result"] != "unchanged"; }
@@ -56,15 +55,16 @@ std::string headline(const Json& report, const OptimizeWords& words) {
                      Colour::Green);
     if (report["ratio"].is_null())
       return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
-    return painted(fmt::format("{}: {:.2f} times as fast, proved equal{}", out, number_of(report["ratio"]),
+    return painted(fmt::format("{}: {:.2f}× faster, proved equal{}", out, number_of(report["ratio"]),
                                report["flushed"] > 0 ? " but for denormal weights" : ""),
                    Colour::Green);
   }
   if (is_changed(report))
     return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
   if (string_of(report, "certificate").empty())
-    return painted("unchanged: nothing was written", Colour::Yellow);
-  if (!report["fixed"].empty()) return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
+    return painted("unchanged: no file was written", Colour::Yellow);
+  if (!report["fixed"].empty())
+    return painted(out + ": fixed to one size, otherwise unchanged", Colour::Yellow);
   return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
                  Colour::Yellow);
 }
@@ -115,7 +115,7 @@ struct Line {
   double ratio = 0;
 };
 
-// "  43 × parallel branches merged into one convolution (215 fewer nodes), 1.90 times as fast in its place"
+// "  43 × parallel branches merged into one convolution (215 fewer nodes), 1.90× measured alone"
 std::string lines_text(const std::vector<Line>& lines, bool all) {
   std::string text;
   std::size_t shown = 0;
@@ -128,7 +128,7 @@ std::string lines_text(const std::vector<Line>& lines, bool all) {
     if (l.fewer > 0)
       what += fmt::format(", {} fewer node{}", grouped(static_cast<std::uint64_t>(l.fewer)),
                           l.fewer == 1 ? "" : "s");
-    if (l.ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", l.ratio);
+    if (l.ratio > 0) what += fmt::format(", {:.2f}× measured alone", l.ratio);
     text += fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns(), 9, 9));
   }
   return text;
@@ -181,17 +181,17 @@ std::string kernels_text(const Json& report) {
   text = paragraph(text, 2, 4);
   for (const Json& at : kernels["sizes"]) {
     std::string sizes = fmt::format("{}", fmt::join(at["sizes"].get<std::vector<std::string>>(), " "));
-    text += paragraph(fmt::format("at {}: {}", printable(sizes),
-                                  at["speed"].is_null()
-                                      ? printable(string_of(at, "reason"))
-                                      : fmt::format("{:.2f} times as fast", number_of(at["speed"]["ratio"]))),
-                      4, 6);
+    text += paragraph(
+        fmt::format("at {}: {}", printable(sizes),
+                    at["speed"].is_null() ? printable(string_of(at, "reason"))
+                                          : fmt::format("{:.2f}× faster", number_of(at["speed"]["ratio"]))),
+        4, 6);
   }
   const Json& every = kernels["every_size"];
   if (!every.is_null())
     text +=
         paragraph(every["is_taken"].get<bool>()
-                      ? "kernels run at every size that they take, else the model's own nodes"
+                      ? "kernels run at every size that they support; the model's own nodes run at others"
                       : "at all other sizes: the model's own nodes: " + printable(string_of(every, "reason")),
                   4, 6);
   return text;
@@ -201,7 +201,7 @@ std::string kernels_text(const Json& report) {
 std::string next_step(const Json& report, const OptimizeWords& words) {
   const bool is_measured_on_ort = string_of(report["runtime"], "name") == "ort";
   if (report["kernels"].is_null() && is_measured_on_ort && !words.is_simplified)
-    return "  with --kernels, optimize also makes kernels for this model, a library beside the result\n";
+    return "  next, try --kernels: it also compiles kernels for this model\n";
   if (!has_kernels(report)) return "";
   return fmt::format(
       "  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph "
@@ -214,8 +214,7 @@ std::string cache_text(const Json& report) {
   const Json &cache = report["cache"], &search = report["search"];
   if (const std::string trouble = string_of(cache, "trouble"); !trouble.empty()) return "cache: " + trouble;
   return fmt::format(
-      "from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
-      "{}, {} (--cache, --cache-size)",
+      "cache: {} comparisons, {} proof hints and {} known failures reused; {}, {} (--cache, --cache-size)",
       search["known_measurements"].get<std::int64_t>(), search["known_proofs"].get<std::int64_t>(),
       search["known_refusals"].get<std::int64_t>(), string_of(cache, "place"),
       bytes_text(cache["bytes"].get<std::uint64_t>()));
@@ -230,14 +229,13 @@ std::string details(const Json& report) {
   };
   list("each step", report["changes_in_words"]);
   list("not proved, or not accepted", report["not_taken"]);
-  list("looked at and left alone", report["left_alone"]);
+  list("examined without a proposal", report["left_alone"]);
   const auto count = [&](const char* field) { return report["search"][field].get<std::int64_t>(); };
-  text +=
-      paragraph(fmt::format("the search looked at {} graphs and {} kinds of change; {} proofs were tried, "
-                            "{} more were equal to one of them; {:.1f} s in all",
-                            count("states"), count("regions"), count("proofs"), count("cache_hits"),
-                            number_of(report["seconds"])),
-                2, 2);
+  text += paragraph(fmt::format("the search visited {} graphs and {} kinds of change; {} proofs, {} more "
+                                "from the proof cache; {:.1f} s in all",
+                                count("states"), count("regions"), count("proofs"), count("cache_hits"),
+                                number_of(report["seconds"])),
+                    2, 2);
   if (!report["cache"].is_null()) text += paragraph(cache_text(report), 2, 2);
   return text;
 }
@@ -259,28 +257,25 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   }
   if (is_changed(report)) {
     if (const auto done = done_lines(report); !done.empty())
-      text += "  what was done\n" + lines_text(done, words.is_verbose);
+      text += "  changes\n" + lines_text(done, words.is_verbose);
   } else if (const auto tried = tried_lines(report); !tried.empty()) {
-    text += "  what was tried\n" + lines_text(tried, words.is_verbose);
+    text += "  candidates\n" + lines_text(tried, words.is_verbose);
   }
   text += kernels_text(report);
   for (const Json& a : report["advice"])
-    text +=
-        paragraph(fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}",
-                              string_of(a, "option"), string_of(a, "value"), number_of(a["ratio"]),
-                              number_of(a["low"]), number_of(a["high"]), printable(string_of(a, "why"))),
-                  2, 10);
+    text += paragraph(fmt::format("advice: with {}={} the original is {:.2f}× faster [{:.2f}, {:.2f}]: {}",
+                                  string_of(a, "option"), string_of(a, "value"), number_of(a["ratio"]),
+                                  number_of(a["low"]), number_of(a["high"]), printable(string_of(a, "why"))),
+                      2, 10);
   if (report["stopped_by"] == "interrupt" && is_changed(report)) text += "  stopped by Ctrl-C\n";
   else if (report["stopped_by"] == "budget" && report["result"] == "improved")
-    text += "  the time ran out; a longer --budget may find more\n";
+    text += "  the budget ended the search; a longer --budget may find more\n";
   if (report["search"]["saturation"]["greedy"] > 0)
     text += paragraph(
-        "chosen greedily, what is read twice paid twice: there is no HiGHS (libhighs.so.1) here, "
-        "or it did not answer",
-        2, 4);
+        "the choice was greedy, not exact: HiGHS (libhighs.so.1) is not installed, or did not answer", 2, 4);
   if (!report["fixed"].empty())
-    text += paragraph(fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
-                                  words.out.string(), certificate,
+    text += paragraph(fmt::format("for one size only; check it with: isomer check {} {} {} --shape {}",
+                                  words.in.string(), words.out.string(), certificate,
                                   fmt::join(report["fixed"].get<std::vector<std::string>>(), " --shape ")),
                       2, 4);
   if (!certificate.empty() && is_changed(report))
@@ -289,18 +284,16 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                       2, 4);
   for (const Json& at : report["at_zero"])
     text += paragraph(
-        fmt::format("at {}; --sizes-from 0 refuses such results", printable(at.get<std::string>())), 2, 4);
+        fmt::format("at {}; --sizes-from 0 rejects such results", printable(at.get<std::string>())), 2, 4);
   if (const auto flushed = report["flushed"].get<std::uint64_t>(); flushed > 0)
-    text += paragraph(
-        fmt::format(
-            "it rests on this: {} weights below 2^-126 are zero; a sum of products with them changes by "
-            "{:.0e} of its largest input at most; --keep-denormals leaves them as they are",
-            grouped(flushed), number_of(report["flushed_bound"])),
-        2, 4);
+    text +=
+        paragraph(fmt::format("assumption: {} weights below 2^-126 are zero; a sum of products with them "
+                              "changes by at most {:.0e} of its largest input; --keep-denormals keeps them",
+                              grouped(flushed), number_of(report["flushed_bound"])),
+                  2, 4);
   if (is_changed(report))
     for (const Json& assumed : report["assumed"])
-      text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +
-              "\n";
+      text += "  assuming the user's definition:\n" + printable_lines(assumed.get<std::string>()) + "\n";
   if (words.is_verbose) text += details(report);
   text += next_step(report, words);
   return text;

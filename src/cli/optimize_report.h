@@ -1,4 +1,4 @@
-// What `isomer optimize` did, as people are told.
+// The result of `isomer optimize` as text.
 #pragma once
 
 #include <filesystem>

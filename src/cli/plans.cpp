@@ -1,4 +1,4 @@
-// isomer plans: what a store of plans holds, whether it is in order, and how to copy it.
+// isomer plans: lists, checks and copies a store of plans.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -33,9 +33,8 @@ Status check_place(const std::string& place) {
   for (const char* scheme : {"http://", "https://", "s3://", "oci://", "oci+http://"})
     if (place.starts_with(scheme))
       return Error{
-          fmt::format("{}: this program copies between directories; buckets and web servers are the Python "
-                      "package's: pip "
-                      "install 'isomer-onnx[fleet]'",
+          fmt::format("{}: this program copies between directories; for buckets and web servers use the "
+                      "Python package: pip install 'isomer-onnx[fleet]'",
                       printable(place))};
   return Done{};
 }
@@ -67,7 +66,7 @@ Result<Reply> verify(const PlansRequest& request) {
   const Json json = Json::parse(state.json);
   std::string complaint;
   if (state.invalid + state.orphans > 0)
-    complaint = fmt::format("{} invalid files, {} without their other half; isomer plans gc takes them away",
+    complaint = fmt::format("{} invalid files, {} without their other half; isomer plans gc removes them",
                             state.invalid, state.orphans);
   if (state.refused > 0)
     complaint += fmt::format("{}{} plans are not proved, the first because {}", complaint.empty() ? "" : "; ",
@@ -113,22 +112,21 @@ void add_plans(CLI::App& app, Chosen& chosen) {
     command->callback([&chosen, request, run] { chosen.run = [request, run] { return run(*request); }; });
     return command;
   };
-  add("list", "How much a store holds; --json: each entry", list);
-  add("verify",
-      "Read every file of a store and prove every plan again; exit 1 if one is not what it should be", verify)
+  add("list", "Show the size of a store; --json: each entry", list);
+  add("verify", "Read every file of a store and prove every plan again; exit 1 if one is invalid", verify)
       ->add_flag("--files-only", request->files_only, "Prove nothing");
-  add("gc", "Take away what is invalid or of no use", clean)
+  add("gc", "Remove invalid and useless files", clean)
       ->add_option("--max-size", request->mebibytes,
-                   "In MiB: what was written first goes until the store is no larger (default: no limit)")
+                   "Limit of the size in MiB: the oldest files are removed first (default: no limit)")
       ->check(CLI::PositiveNumber)
       ->type_name("MIB");
-  add("push", "Copy a store to another place, what is missing there",
+  add("push", "Copy the files that are missing at another place to it",
       [](const PlansRequest& r) { return copy(r.store, r.other); })
       ->add_option("PLACE", request->other,
                    "Another directory; the Python package: s3://BUCKET/PREFIX and oci:DIR, too")
       ->type_name("")
       ->required();
-  add("pull", "Copy another place's plans into a store",
+  add("pull", "Copy the files that are missing in a store from another place",
       [](const PlansRequest& r) { return copy(r.other, r.store); })
       ->add_option(
           "PLACE", request->other,

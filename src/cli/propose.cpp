@@ -1,4 +1,4 @@
-// isomer propose: runs tests of proposers that files tell.
+// isomer propose: runs tests of proposers from files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,8 +32,7 @@ Result<Reply> propose(const std::filesystem::path& file) {
 
 void add_propose(CLI::App& app, Chosen& chosen) {
   auto file = std::make_shared<std::filesystem::path>();
-  CLI::App* command =
-      app.add_subcommand("propose", "Run tests of proposers: what becomes of a program, or is refused");
+  CLI::App* command = app.add_subcommand("propose", "Run tests of proposers, given as text");
   command->add_option("FILE", *file, "Tests as text (docs/how-to/proposer.md)")->type_name("")->required();
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, file] { chosen.run = [file] { return propose(*file); }; });

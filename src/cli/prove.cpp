@@ -94,7 +94,7 @@ Result<Reply> prove(const ProveRequest& request) {
 
 void add_prove(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<ProveRequest>();
-  CLI::App* command = app.add_subcommand("prove", "Are two models equal for all inputs?");
+  CLI::App* command = app.add_subcommand("prove", "Decide whether two models are equal for all inputs");
   command->add_option("A", request->a, "An ONNX file")->type_name("")->required();
   command
       ->add_option("B", request->b,
@@ -102,18 +102,16 @@ void add_prove(CLI::App& app, Chosen& chosen) {
                    "compared by position")
       ->type_name("")
       ->required();
-  command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")
+  command->add_option("--budget", request->budget, "Time for the proof: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
   command
       ->add_option("--certificate", request->certificate,
-                   "If they are equal: write how, for isomer check (default: nothing is written)")
+                   "If they are equal: write a certificate for isomer check (default: none)")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--save-input", request->save_input,
-          "If they differ: write an input that shows it, for isomer run and compare (default: nothing is "
-          "written)")
+      ->add_option("--save-input", request->save_input,
+                   "If they differ: write an input that shows it, for isomer run and compare (default: none)")
       ->type_name("F.npz");
   command
       ->add_option("--shape", request->shapes,
@@ -134,11 +132,11 @@ void add_prove(CLI::App& app, Chosen& chosen) {
                     "Compare outputs by position, even if both models have the same names of outputs");
   command->add_flag(
       "--exact-constants", request->exact_constants,
-      "Constants must be equal to the last digit: undecided if they are equal but for rounding");
+      "Constants must be equal to the last digit: undecided if they are equal except for rounding");
   command->add_flag("-v,--verbose", request->verbose,
-                    "Also say what was proved, and what \"equal\" means (docs/equality.md)");
+                    "Also print what was proved, and what \"equal\" means (docs/equality.md)");
   add_live_options(*command, request->live);
-  command->add_flag("--trace", request->trace, "Say every pair of values that is tried");
+  command->add_flag("--trace", request->trace, "Print every pair of values that is tried");
   add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return prove(*request); }; });

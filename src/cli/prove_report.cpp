@@ -96,7 +96,7 @@ std::string plain_headline(const Json& report) {
   const std::string rounded = flushed + (flushed.empty() || rounding.empty() ? rounding : ", and" + rounding);
   return fmt::format(
       "equal{}{} {}{}", rounded, rounded.empty() ? "" : ",", where,
-      renamed.empty() ? "" : "; outputs have other names and were compared by position: " + renamed);
+      renamed.empty() ? "" : "; outputs have different names and were compared by position: " + renamed);
 }
 
 std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
@@ -114,37 +114,34 @@ std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
   // One output says no more than the headline.
   if (report["outputs"].size() != 1 && (is_verbose || !is_proved)) text += outputs_text(report, is_verbose);
   if (const std::string first = string_of(report, "first_difference"); !first.empty())
-    text += line("the models part at " + printable(first), 2, 4);
+    text += line("the models first differ at " + printable(first), 2, 4);
   if (const int disagreements = report["witness_disagreements"].get<int>(); disagreements > 0)
-    text += line(
-        fmt::format("the two witnesses disagree on {} question{}, a mistake of Isomer's: {}", disagreements,
-                    disagreements == 1 ? "" : "s", printable(string_of(report, "disagreement"))),
-        2, 4);
+    text += line(fmt::format("the two witnesses disagree on {} question{}, which is a bug of Isomer: {}",
+                             disagreements, disagreements == 1 ? "" : "s",
+                             printable(string_of(report, "disagreement"))),
+                 2, 4);
   const bool is_by_certificate = report["by_certificate"].get<bool>();
-  if (is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
+  if (is_by_certificate) text += "  by the certificate beside the second model, which was checked again\n";
   if (is_proved && !rounding_text(report).empty())
-    text +=
-        line(fmt::format("rounded constants differ by {:.1g} of their value at most; --exact-constants asks "
-                         "for the same digits",
-                         number_of(report["worst_relative"])),
-             2, 4);
+    text += line(fmt::format("rounded constants differ by at most {:.1g} of their value; --exact-constants "
+                             "requires the same digits",
+                             number_of(report["worst_relative"])),
+                 2, 4);
   if (const int wider = report["widened"].get<int>(); is_proved && wider > 0)
-    text +=
-        line(fmt::format("{} values of 16-bit floats are computed in float32, rounded less", wider), 2, 4);
+    text += line(fmt::format("{} values of 16-bit floats are computed in float32, with less rounding", wider),
+                 2, 4);
   if (is_proved)
     for (const Json& assumed : report["assumed"])
-      text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +
-              "\n";
+      text += "  assuming the user's definition:\n" + printable_lines(assumed.get<std::string>()) + "\n";
   if (const std::string saved = string_of(report, "input"); !saved.empty())
     text += line("an input that shows it: " + printable(saved), 2, 4);
   else if (has_example(report)) text += "  --save-input F.npz writes an input that shows it\n";
   if (is_proved && is_verbose && !is_by_certificate)
-    text +=
-        line(fmt::format("{} pairs of values were proved equal, one after the other; each proof was tested "
-                         "a second time by exact arithmetic at {} points",
-                         report["pairs"].get<std::int64_t>(),
-                         grouped(report["witnesses"]["field_points"].get<std::uint64_t>())),
-             2, 2);
+    text += line(fmt::format("{} pairs of values were proved equal; a second witness tested each proof by "
+                             "exact arithmetic at {} points",
+                             report["pairs"].get<std::int64_t>(),
+                             grouped(report["witnesses"]["field_points"].get<std::uint64_t>())),
+                 2, 2);
   return text;
 }
 

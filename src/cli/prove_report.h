@@ -1,4 +1,4 @@
-// What `isomer prove` found, and how it is told.
+// The result of `isomer prove` as text.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace isomer::cli {
 
 std::string plain_headline(const Json& report);  // one line, no colour
-// is_said: the constants, to who looks at the terminal.
+// is_said: the constants are already on the terminal.
 std::string prove_text(const Json& report, bool is_verbose, bool is_said);
 bool has_example(const Json& report);  // an input on which the models differ
 

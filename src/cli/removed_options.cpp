@@ -8,8 +8,7 @@ namespace isomer::cli {
 namespace {
 
 constexpr std::string_view kNoPrior =
-    "asking proposers in a learned order made the search 1.06 times as long; leave it out, all are asked at "
-    "once";
+    "a learned order of proposers made the search take 1.06 times the time; leave the option out";
 
 constexpr std::string_view kNowKernels =
     "isomer optimize MODEL -o OUT.onnx --kernels searches graphs and kernels together";
@@ -20,10 +19,10 @@ constexpr auto kRemoved = std::to_array<RemovedOption>({
     {"optimize", "--prior", "", kNoPrior},
     {"optimize", "--no-prior", "", kNoPrior},
     {"optimize", "--trust-timings", "",
-     "it saved no time with a runtime; leave it out, plans of --plans are measured here"},
+     "it saved no time with a runtime; leave the option out: plans of --plans are measured here"},
 });
 
-// Of "--option value" and "--option=value"; `next` is the argument after it.
+// Whether an option is used, as "--option value" or "--option=value"; `next` is the argument after it.
 bool uses(const RemovedOption& removed, std::string_view argument, std::string_view next) {
   const std::size_t equals = argument.find('=');
   if (argument.substr(0, equals) != removed.option) return false;

@@ -1,5 +1,5 @@
-// Options, and values of options, that commands had and no longer have. A call that still uses one gets a
-// line that says what was removed, why, and what to do instead.
+// Options, and values of options, that were removed. A call that still uses one gets a line with what was
+// removed, why, and what to do instead.
 #pragma once
 
 #include <span>

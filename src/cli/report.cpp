@@ -1,4 +1,4 @@
-// isomer report: what a certificate did, as a page: HTML in one file.
+// isomer report: the steps of a certificate as one HTML file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,11 +31,11 @@ struct ReportRequest {
 Result<Reply> report(const ReportRequest& request) {
   for (const fs::path& other : {request.in, request.out, request.certificate})
     if (fs::weakly_canonical(request.page) == fs::weakly_canonical(other))
-      return Error{fmt::format("-o {}: it would overwrite what the page is about", request.page.string())};
+      return Error{fmt::format("-o {}: it would overwrite one of the inputs", request.page.string())};
   const Interrupt interrupt;
   api::ReportOptions options = request.options;
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
-  if (runtimes.size() > 1) return Error{"--runtime: a page has the times of one runtime"};
+  if (runtimes.size() > 1) return Error{"--runtime: give one runtime; a page has the times of one"};
   options.runtime = runtimes.at(0);
   options.measure = request.widths == "time";
   options.certificate_file = request.certificate;
@@ -50,7 +50,8 @@ Result<Reply> report(const ReportRequest& request) {
   api::save_text(made.html, request.page);
   std::string text = fmt::format("{}: {}\n", printable(request.page.string()), bytes_text(made.html.size()));
   if (!made.why.empty())
-    text += fmt::format("  widths are analytic costs, no times were measured: {}\n", printable(made.why));
+    text +=
+        fmt::format("  widths are analytic costs, because no times were measured: {}\n", printable(made.why));
   Json json = Json::parse(made.json);
   json["report"] = request.page.string();
   return Reply{Exit::Done, std::move(text), std::move(json)};
@@ -60,25 +61,24 @@ Result<Reply> report(const ReportRequest& request) {
 
 void add_report(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<ReportRequest>();
-  CLI::App* command = app.add_subcommand("report", "Show what a certificate did: a page, HTML in one file");
+  CLI::App* command = app.add_subcommand("report", "Show the steps of a certificate as one HTML file");
   command->add_option("IN", request->in, "The original model")->type_name("")->required();
   command->add_option("OUT", request->out, "The optimized model")->type_name("")->required();
   command->add_option("CERT", request->certificate, "The certificate")->type_name("")->required();
-  command->add_option("-o,--output", request->page, "Where the page goes")->type_name("FILE")->required();
+  command->add_option("-o,--output", request->page, "The file for the page")->type_name("FILE")->required();
   command
-      ->add_option(
-          "--widths", request->widths,
-          "What widths show: time, which the runtime is asked for, node by node, or an analytic cost, for "
-          "which nothing runs")
+      ->add_option("--widths", request->widths,
+                   "What widths show: time: measured by the runtime, node by node; cost: an analytic cost, "
+                   "which runs nothing")
       ->check(CLI::IsMember({"time", "cost"}))
       ->type_name("time|cost")
       ->capture_default_str();
   command->add_flag("--fix-shape", request->is_fixed,
                     "OUT was made with --fix-shape: IN is read at the size of --shape");
-  add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "made-up ones");
+  add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "generated ones");
   add_shape_option(*command, request->options.sizes);
   add_value_option(*command, request->options.values);
-  command->add_option("--seed", request->options.seed, "Of made-up inputs")
+  command->add_option("--seed", request->options.seed, "Seed of generated inputs")
       ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);

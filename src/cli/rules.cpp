@@ -1,4 +1,4 @@
-// isomer rules: decides every rule of a file, for all sizes; generates rules; lists them; says which follow
+// isomer rules: decides every rule of a file, for all sizes; generates and lists rules; finds which follow
 // from others.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,8 +35,7 @@ std::string required_text(const Json& rule) {
 std::string remark(const Json& rule) {
   if (rule["verdict"] == "proved") return "for all sizes";
   if (rule["verdict"] == "conditional") return "requires " + required_text(rule);
-  if (rule["verdict"] == "refuted")
-    return "false, and no simple precondition (see docs/rules.md) makes it true";
+  if (rule["verdict"] == "refuted") return "false, and no simple precondition (docs/rules.md) makes it true";
   return shortened(string_of(rule, "why"), kLongestReason);
 }
 
@@ -171,7 +170,7 @@ Result<Reply> generate(GenerateRequest request) {
     return Error{fmt::format("--shard {}: not I/N with 1 <= I <= N", request.shard)};
   const Interrupt interrupt;
   ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
-  live->set_kept("the rules that are proved are written");
+  live->set_kept("the proved rules are written");
   request.options.stop = interrupt.token();
   request.options.progress = [&live](std::string_view now) { live->show(now); };
   const Json report = Json::parse(api::generate_rules(request.out, request.options).json);
@@ -183,32 +182,31 @@ void add_generate(CLI::App& rules, Chosen& chosen) {
   auto request = std::make_shared<GenerateRequest>();
   CLI::App* command = rules.add_subcommand(
       "generate",
-      "Find rules by enumeration, prove them for all sizes, keep those that do not follow from others");
-  command->add_option("-o,--output", request->out, "Where to write the rules")->required();
-  command->add_option("--operators", request->options.operators, "Operators of either side, at most")
+      "Find rules by enumeration, prove them for all sizes, and keep those that do not follow from others");
+  command->add_option("-o,--output", request->out, "The file for the rules")->required();
+  command->add_option("--operators", request->options.operators, "Limit of the operators of either side")
       ->check(CLI::Range(1, 5))
       ->capture_default_str();
   command->add_option("--threads", request->options.threads, "Threads; the rules are the same for any number")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command
-      ->add_option("--most-terms", request->options.most_terms, "Terms of one number of operators, at most")
+      ->add_option("--most-terms", request->options.most_terms,
+                   "Limit of the terms with one number of operators")
       ->capture_default_str();
   command
-      ->add_option(
-          "--most-candidates", request->options.most_candidates,
-          "Candidates of one number of operators that are asked, at most; those of most inputs first")
+      ->add_option("--most-candidates", request->options.most_candidates,
+                   "Limit of the candidates with one number of operators; those with most inputs come first")
       ->capture_default_str();
   command
       ->add_option(
           "--most-doubtful", request->options.most_doubtful,
-          "Candidates of one number of operators that follow from what is neither proved nor refuted, "
-          "at most; asked last")
+          "Limit of the candidates with one number of operators that an undecided rule implies; tried last")
       ->capture_default_str();
   command
       ->add_option("--shard", request->shard,
-                   "I/N: part I of N of the largest number of operators, for rules merge; a complete file "
-                   "is not made again")
+                   "I/N: part I of N of the largest number of operators, for rules merge; a complete file is "
+                   "not made again")
       ->default_str("all of it");
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_live_options(*command, request->live);
@@ -225,7 +223,7 @@ struct MergeRequest {
 Result<Reply> merge(MergeRequest request) {
   const Interrupt interrupt;
   ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
-  live->set_kept("the rules that are proved are written");
+  live->set_kept("the proved rules are written");
   request.options.stop = interrupt.token();
   request.options.progress = [&live](std::string_view now) { live->show(now); };
   const Json report = Json::parse(api::merge_rules(request.shards, request.out, request.options).json);
@@ -238,7 +236,7 @@ void add_merge(CLI::App& rules, Chosen& chosen) {
   CLI::App* command = rules.add_subcommand(
       "merge", "Prove what the shards of `rules generate` propose, and write the rules of one run");
   command->add_option("SHARD", request->shards, "All shards of a run")->required();
-  command->add_option("-o,--output", request->out, "Where to write the rules")->required();
+  command->add_option("-o,--output", request->out, "The file for the rules")->required();
   command->add_option("--threads", request->options.threads, "Threads; the rules are the same for any number")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
@@ -278,7 +276,7 @@ Result<Reply> derive(const std::filesystem::path& path, const std::filesystem::p
   return Reply{.exit = derived == all ? Exit::Done : Exit::Undecided,
                .text = table.text() + fmt::format("\n{} of {} rules follow\n", derived, all),
                .json = report,
-               .complaint = derived == all ? "" : fmt::format("{} rules are not derived", all - derived)};
+               .complaint = derived == all ? "" : fmt::format("{} rules do not follow", all - derived)};
 }
 
 struct FileRequest {
@@ -295,16 +293,17 @@ void add_readers(CLI::App& rules, Chosen& chosen) {
     command->add_flag("--json", chosen.json, "Answer in JSON");
     return command;
   };
-  add("list", "What each rule of a file says")->callback([&chosen, request] {
+  add("list", "Describe each rule of a file")->callback([&chosen, request] {
     chosen.run = [request] { return list(request->file); };
   });
-  CLI::App* shown = add("show", "One rule of a file in full");
+  CLI::App* shown = add("show", "Print one rule of a file");
   shown->add_option("NAME", request->name, "The rule")->required();
   shown->callback(
       [&chosen, request] { chosen.run = [request] { return show(request->file, request->name); }; });
-  CLI::App* derived = add("derive", "Which rules of a file follow from those of another in a few steps");
+  CLI::App* derived =
+      add("derive", "Find the rules of a file that follow from those of another in a few steps");
   derived->add_option("--from", request->pack, "The rules that may be used")->required();
-  derived->add_option("--steps", request->steps, "Uses of a rule, at most")
+  derived->add_option("--steps", request->steps, "Limit of the uses of a rule")
       ->check(CLI::Range(1, 6))
       ->capture_default_str();
   derived->callback([&chosen, request] {
@@ -319,7 +318,7 @@ void add_rules(CLI::App& app, Chosen& chosen) {
   CLI::App* rules = app.add_subcommand("rules", "Rewrite rules as text");
   rules->require_subcommand(1);
   CLI::App* prove = rules->add_subcommand(
-      "prove", "Prove each rule of a file for all sizes, or find what it requires, with a counterexample");
+      "prove", "Prove each rule of a file for all sizes, or find its precondition and a counterexample");
   prove->add_option("FILE", *path, "Rules as text")->required();
   prove->add_flag("--json", chosen.json, "Answer in JSON");
   prove->callback([&chosen, path] { chosen.run = [path] { return prove_rules(*path); }; });

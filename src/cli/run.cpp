@@ -93,7 +93,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("run", "Compute a model's outputs for given inputs");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   add_feeds_option(*command, request->feeds, "The inputs", "none, for a model without inputs");
-  command->add_option("-o,--output", request->output, "Where to write the outputs")
+  command->add_option("-o,--output", request->output, "The file for the outputs")
       ->type_name("O.npz")
       ->required();
   command
@@ -101,7 +101,9 @@ void add_run(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"reference", "ort"}))
       ->type_name("reference|ort")
       ->capture_default_str();
-  command->add_option("--arithmetic", request->arithmetic, "Of floats: in their own type, or all as double")
+  command
+      ->add_option("--arithmetic", request->arithmetic,
+                   "How to compute floats: in their own type, or all as double")
       ->check(CLI::IsMember({"native", "double"}))
       ->type_name("native|double")
       ->capture_default_str();

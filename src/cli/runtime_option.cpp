@@ -20,24 +20,26 @@ void add_library_options(CLI::App& command, RuntimeRequest& request) {
 }
 
 void add_setting_options(CLI::App& command, RuntimeRequest& request) {
-  command.add_option("--threads", request.options.threads, "Threads of the runtime; 0: as many as it likes")
+  command
+      .add_option("--threads", request.options.threads, "Threads of the runtime; 0: the runtime's default")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
       ->capture_default_str();
   command
       .add_option("--optimization-level", request.options.optimization_level,
-                  "Of ONNX Runtime's own passes: none, basic, extended or all")
+                  "Level of ONNX Runtime's own passes: none, basic, extended or all")
       ->check(CLI::IsMember({"none", "basic", "extended", "all"}))
       ->type_name("LEVEL")
       ->capture_default_str();
   command
       .add_option("--disable-optimizer", request.options.disabled_optimizers,
-                  "A pass of ONNX Runtime's to leave out, by its name (default: none)")
+                  "An ONNX Runtime pass to leave out, by its name (default: none)")
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
   command
-      .add_option("--runtime-config", request.config, "A setting as the runtime spells it (default: none)")
+      .add_option("--runtime-config", request.config,
+                  "A setting in the runtime's own spelling (default: none)")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
@@ -47,13 +49,13 @@ void add_setting_options(CLI::App& command, RuntimeRequest& request) {
       ->type_name("FILE");
   command
       .add_option("--custom-op-library", request.options.custom_op_libraries,
-                  "Operators of your own (default: none)")
+                  "A library of custom operators (default: none)")
       ->type_name("L")
       ->expected(1)
       ->take_all();
   command
       .add_option("--memory-limit", request.options.memory_gib,
-                  "Of the runtime's process, in GiB (default: three quarters of the machine's)")
+                  "Memory limit of the runtime process, in GiB (default: three quarters of the machine's)")
       ->check(CLI::PositiveNumber)
       ->type_name("GIB");
   command.add_option("--timeout", request.options.call_seconds, "Seconds until one call counts as a hang")
@@ -66,7 +68,7 @@ void add_runtime_options(CLI::App& command, RuntimeRequest& request) {
   const std::vector<std::string> names = api::runtimes();
   command
       .add_option("--runtime", request.names,
-                  fmt::format("The runtime to judge on, or several: {}", fmt::join(names, ",")))
+                  fmt::format("The runtime to measure on, or several: {}", fmt::join(names, ",")))
       ->delimiter(',')
       ->check(CLI::IsMember(names))
       ->type_name("NAME,...")
@@ -76,8 +78,9 @@ void add_runtime_options(CLI::App& command, RuntimeRequest& request) {
 
 void add_clock_option(CLI::App& command, std::string& clock) {
   command
-      .add_option("--clock", clock,
-                  "What the ratio is of: wall time, CPU time of all threads; auto: CPU time with one thread")
+      .add_option(
+          "--clock", clock,
+          "What the ratio compares: wall time, or CPU time of all threads; auto: CPU time with one thread")
       ->check(CLI::IsMember({"auto", "wall", "cpu"}))
       ->type_name("auto|wall|cpu")
       ->capture_default_str();

@@ -1,4 +1,4 @@
-// The options of commands that ask a runtime: which one, where its library is, and how it is set up.
+// The options of commands that use a runtime: which one, its library, and its settings.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// isomer scan: which ONNX models are on this disk, what they are, and which of them optimize could improve.
+// isomer scan: finds the ONNX models on a disk, describes them, and estimates which of them optimize could
+// improve.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -49,9 +50,8 @@ Result<std::vector<fs::path>> default_folders() {
     if (const char* prefix = std::getenv(variable); prefix && *prefix)
       if (auto found = site_packages_of(prefix); !found.empty()) return found;
   return Error{
-      "no Python environment is active (VIRTUAL_ENV, CONDA_PREFIX); say where to look: isomer scan DIR, such "
-      "as a "
-      "folder site-packages or node_modules, or a cache"};
+      "no Python environment is active (VIRTUAL_ENV, CONDA_PREFIX); give a folder: isomer scan DIR, for "
+      "example site-packages, node_modules or a cache"};
 }
 
 Result<Reply> run(const Request& request) {
@@ -80,11 +80,10 @@ Result<Reply> run(const Request& request) {
 void add_scan(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
-      "scan", "Find the ONNX models on a disk: what they are, copies, and what optimize would gain");
+      "scan", "Find the ONNX models on a disk, describe them, and estimate the gain of optimize");
   command
-      ->add_option(
-          "DIR", request->folders,
-          "Folders to look into, or models (default: site-packages of the active Python environment)")
+      ->add_option("DIR", request->folders,
+                   "Folders to search, or models (default: site-packages of the active Python environment)")
       ->type_name("");
   command
       ->add_option("--budget", request->budget,

@@ -21,7 +21,7 @@ constexpr double kWorthTrying = 1.05;
 // Denormal weights: fewer of all weights than this are a few among thousands of products.
 constexpr double kManyDenormals = 0.005;
 constexpr std::size_t kMostNames = 3;     // of operators, in one cell
-constexpr std::size_t kWidestName = 40;   // of what files say, in one cell
+constexpr std::size_t kWidestName = 40;   // for texts from files, in one cell
 constexpr std::size_t kMostSkipped = 20;  // lines; --json has all of them
 
 std::string text_at(const Json& of, const char* field) { return of[field].get<std::string>(); }
@@ -92,7 +92,7 @@ std::map<std::string, std::string> names_of(const Json& report) {
   return out;
 }
 
-// Both ends of a name tell more than its middle: the package and the file.
+// Both ends of a name matter more than its middle: the package and the file.
 std::string cut_in_middle(const std::string& text, std::size_t most) {
   constexpr std::string_view kGap = "...";
   const std::string whole = printable(text);
@@ -188,15 +188,14 @@ std::string legend(const Json& report, const ScanWords& words) {
   std::string out;
   const auto add = [&](const std::string& text) { out += wrapped(text, words.columns, 0) + '\n'; };
   if (words.seconds_per_model > 0)
-    add(fmt::format(
-        "estimate: how many times cheaper the model becomes by an analytic cost, after a search of at "
-        "most {} for each. It is not a measurement: isomer optimize measures, and keeps only what is "
-        "faster.",
-        duration_text(words.seconds_per_model)));
+    add(
+        fmt::format("estimate: the gain by an analytic cost, after a search of at most {} for each model. It "
+                    "is not a measurement: isomer optimize measures, and keeps only faster results.",
+                    duration_text(words.seconds_per_model)));
   const auto any = [&](const auto& is_meant) { return std::ranges::any_of(report["models"], is_meant); };
   if (any(has_denormals))
-    add("denormal weights: numbers below 2^-126, which processors compute with slowly. The estimate does not "
-        "know of them; isomer optimize writes them as zero where that is faster.");
+    add("denormal weights: numbers below 2^-126, with which processors compute slowly. The estimate ignores "
+        "them; isomer optimize writes them as zero where that is faster.");
   if (any([](const Json& m) { return !m["inspection"].is_null() && !m["inspection"]["opaque"].empty(); }))
     add("opaque nodes: Isomer has no formula for them and leaves them as they are; isomer inspect MODEL says "
         "why.");
@@ -221,7 +220,7 @@ std::string skipped_text(const Json& report, const ScanWords& words) {
 
 std::string command_of(const Json& model) { return "  " + printable(text_at(model, "command")) + '\n'; }
 
-// Commands for the most promising models: by the estimate, and because of what no estimate knows.
+// Commands for the most promising models: by the estimate, and by facts that the estimate ignores.
 std::string next_step(const Json& report, const ScanWords& words) {
   const auto models = ranked(report);
   if (models.empty()) return "";
@@ -241,7 +240,7 @@ std::string next_step(const Json& report, const ScanWords& words) {
 
 std::string scan_text(const Json& report, const ScanWords& words) {
   std::string out = wrapped(answer(report, words), words.columns, 0) + '\n';
-  if (report["interrupted"].get<bool>()) out += "Interrupted: this is what was found until then.\n";
+  if (report["interrupted"].get<bool>()) out += "Interrupted: these are the models found so far.\n";
   if (!report["models"].empty()) out += '\n' + table(report, words) + '\n' + legend(report, words);
   out += skipped_text(report, words);
   return out + next_step(report, words);

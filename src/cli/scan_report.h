@@ -1,4 +1,4 @@
-// What `isomer scan` found, as people read it: the answer, a table, what to do next.
+// The result of `isomer scan` as text: the answer, a table, the next steps.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace isomer::cli {
 
 struct ScanWords {
-  double seconds_per_model = 5;  // of an estimate; 0: none was asked for
+  double seconds_per_model = 5;  // for an estimate; 0: none requested
   std::size_t columns = 80;
 };
 std::string scan_text(const Json& report, const ScanWords& words);

@@ -27,7 +27,7 @@ Result<Reply> run(const Request& request) {
   api::OptimizeOptions options{.judge = api::Judge::Nodes, .may_leave_thread = true};
   ISOMER_TRY(options.seconds, seconds_of(request.budget));
   if (request.files.out == "-")
-    return Error{"-o -: a model is written to a file, since its proof goes beside it"};
+    return Error{"-o -: give a file, because the certificate is written beside it"};
   ISOMER_TRY(const auto live, Live::start(request.live, options.seconds, interrupt.flag()));
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
@@ -45,13 +45,13 @@ Result<Reply> run(const Request& request) {
 void add_simplify(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
-      app.add_subcommand("simplify", "Make the same model with fewer nodes and prove that it is the same");
+      app.add_subcommand("simplify", "Make the same model with fewer nodes and prove it equal");
   add_file_options(*command, request->files);
   command->add_option("--budget", request->budget, "Time for the whole run: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
   add_sizes_from_option(*command, request->files.sizes_from);
-  command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
+  command->add_flag("-v,--verbose", request->verbose, "Also print each step, and the failed attempts");
   add_live_options(*command, request->live);
   add_operators_option(*command, request->files.operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");

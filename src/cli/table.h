@@ -20,7 +20,7 @@ class Table {
   static Table without_head(std::size_t columns) { return Table(std::vector<Column>(columns)); }
   // One cell per column. Cells come out as they are, so text from files goes through `printable` first.
   void add(std::vector<std::string> cells);
-  // Every line ended, none with spaces at its end. In so many columns, if that is possible: cells of the
+  // Every line ended, none with spaces at its end. In at most `columns` columns, if possible: cells of the
   // widest columns are cut, those of the last one continue on lines of their own.
   std::string text(std::size_t columns = kAnyWidth) const;
   static constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);

@@ -1,4 +1,4 @@
-// What is known of the terminal that somebody looks at, if there is one.
+// Properties of the terminal, if there is one.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ bool is_terminal(int file);
 std::size_t columns_of(int file);
 
 enum class Colour { Green, Yellow, Red };
-// In that colour if stdout is a terminal and nobody forbids it (NO_COLOR, TERM=dumb); else as it is.
+// In that colour if stdout is a terminal and colours are not disabled (NO_COLOR, TERM=dumb); else as it is.
 std::string painted(std::string_view text, Colour colour);
 
 }  // namespace isomer::cli

@@ -23,8 +23,8 @@ std::string duration_text(double seconds);
 // "812 µs", "12.3 ms"
 std::string latency_text(double ns);
 
-// The text in lines of at most so many columns, broken between words; lines after the first are indented.
-// Words that are longer stay whole. `used`: columns that stand before the first line already.
+// The text in lines of at most `columns` columns, broken between words; lines after the first are indented.
+// Longer words stay whole. `used`: columns before the first line.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent, std::size_t used = 0);
 
 // At most `most` characters, the end replaced by "..." where there are more.

@@ -17,7 +17,7 @@ namespace {
 // What folding and other tools' last digits explain (kernel/prove/rounding.h allows 64 roundings of a float),
 // with room: a constant that is farther away is another number.
 constexpr double kBeyondRounding = 0x1p-12;
-// Of float64, behind a long computation.
+// The noise of float64 after a long computation.
 constexpr double kNoise = 1e-10;
 
 std::map<std::string, const Tensor*> initializers(const Graph& graph) {

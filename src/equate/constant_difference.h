@@ -1,5 +1,5 @@
-// Constants that two models have under one name and that differ, which is what somebody who compares two
-// exports of one network wants to know first; and whether that is all that tells the models apart.
+// Constants that two models have under one name and that differ: the most useful first answer when two
+// exports of one network are compared. Also whether that is the only difference between the models.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct ConstantDifference {
 // "p.weight differs in 1 of 73,728 elements, first at [5, 1, 0, 0]: 0.25 and 0.26"
 std::string text(const ConstantDifference& difference);
 
-// Of initializers with the same name, type and shape; in the order of the first model.
+// Differing initializers with the same name, type and shape, in the order of the first model.
 std::vector<ConstantDifference> differing_constants(const Graph& a, const Graph& b);
 
 // Whether the second model is the first but for these constants.

@@ -1,5 +1,5 @@
-// Likeness: which values of two models look equal. Both are run in float64 on the same made-up inputs, and
-// what they compute is compared at a few positions. A guess, for whoever proves it; nothing here is trusted.
+// Likeness: which values of two models look equal. Both run in float64 on the same generated inputs, and
+// their values are compared at a few positions. A guess that must be proved; nothing here is trusted.
 #pragma once
 
 #include <atomic>

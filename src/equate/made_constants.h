@@ -1,7 +1,7 @@
 // Large values that a model computes from constants alone, each as the program that computes it.
 //
-// Inference knows their numbers, and proofs would take these for constants of the model's own: a Concat of
-// two biases would be a third one, and nothing of the other model be equal to it.
+// Inference knows their numbers, and proofs would treat them as constants of the model: a Concat of two
+// biases would be a third constant, equal to no value of the other model.
 #pragma once
 
 #include <vector>

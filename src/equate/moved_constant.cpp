@@ -155,7 +155,7 @@ std::optional<Block> Finder::best_at(std::int64_t seed) {
       if (!best || block.volume() > best->volume()) best = std::move(block);
       if (++places >= kMostPlaces) return best;
     }
-    // A run of so many equal numbers is no coincidence.
+    // A run of this many equal numbers is no coincidence.
     if (best && best->volume() >= 16) break;
   }
   return best;

@@ -40,13 +40,13 @@ std::string traced(const Verdict& verdict) {
 constexpr std::uint64_t kKeyOfCheck = 0x9e3779b97f4a7c15;  // of the field witness: not that of the search
 constexpr int kMostRounds = 5;                             // of widening a region
 constexpr std::size_t kMostCandidates = 3;                 // for one value
-// Of one pair inside of the models, and of one of outputs.
+// Limits for one pair inside the models, and for one pair of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
 // Time reserved for looking for an input that refutes, in runs of both models: two runs, each again with
 // other constants, at sizes that may be larger.
 constexpr double kKept = 5;
-// Of the set library, on a slow machine: a question that is begun late is a short one.
+// The speed of the set library on a slow machine: a question that is begun late gets a small limit.
 constexpr double kOperationsPerSecond = 0x1p18;
 constexpr double kShare = 0.25;  // of the time that is left, for one question
 
@@ -402,7 +402,7 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       // A constant that is not understood yet is equal to nothing here; in another pair it may be solved for.
       why_ = fmt::format(
           "constant {} of the second model has no exact formula over the first model's constants (it may be "
-          "rounded otherwise)",
+          "rounded differently)",
           unknown);
       open = widened(*regions, open);
       if (open.empty()) return false;
@@ -516,7 +516,7 @@ bool Prover::refute() {
   std::vector<bool> proved;
   for (const auto& output : out_.outputs) proved.push_back(output.answer == Answer::Proved);
   out_.example = differing_input(a_, b_, own, proved, {.stop = options_.stop});
-  // And where masks and numbers of tokens are zero, which nobody draws.
+  // And where masks and numbers of tokens are zero, which random inputs never are.
   const bool has_integers = std::ranges::any_of(a_.inputs(), [&](const Value& v) {
     const Node& input = a_.node(v.node);
     return input.kind == NodeKind::Input && !is_float(input.declared.type);
@@ -557,7 +557,7 @@ void Prover::run() {
                   out_.example->a, out_.example->b);
 }
 
-// Looks for a pairing of the models. An answer `Proved` is what it believes to have found.
+// Searches for a pairing of the models. An answer `Proved` is a candidate for the checker.
 ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
   ModelsVerdict out;
   const auto failed = [&](const PairFailure& failure) {
@@ -622,7 +622,7 @@ ModelsVerdict judged(ModelsVerdict found, const Graph& first, const Graph& secon
 ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
   ModelsVerdict found = find_pairing(first, second, options);
   if (found.answer == Answer::Proved) {
-    options.progress("checking what was found");
+    options.progress("checking the pairing");
     found = judged(std::move(found), first, second);
   }
   const bool has_time = options.stop == nullptr || !*options.stop;
@@ -633,7 +633,7 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   if (!pairing) return found;
   other.pairing = std::move(*pairing);
   for (auto& output : other.outputs) std::swap(output.a, output.b);
-  options.progress("checking what was found");
+  options.progress("checking the pairing");
   other = judged(std::move(other), first, second);
   return other.answer == Answer::Proved ? other : found;
 }

@@ -1,7 +1,7 @@
-// prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
-// running both (equate/likeness.h), constants that somebody folded are solved for, and pair after pair is
-// proved, in the order of the second model, up to the outputs. What was found is then given to the checker
-// (kernel/certify/pairing.h): it alone says that the models are equal.
+// prove: are two whole models equal? It searches for a pairing of their values. Running both finds values
+// that look equal (equate/likeness.h); folded constants are solved for; and pair after pair is proved, in the
+// order of the second model, up to the outputs. The pairing then goes to the checker
+// (kernel/certify/pairing.h), which alone decides that the models are equal.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct ModelsVerdict {
     std::string why;
   };
   Answer answer = Answer::Undecided;
-  std::string why;  // of what is not proved
+  std::string why;  // the reason if it is not proved
   std::vector<Output> outputs;
   std::optional<Refuted> example;
   std::string first_difference;                                            // where the models part, by node

@@ -36,7 +36,7 @@ Graph with_constant_inputs(const Graph& graph, const std::vector<std::pair<std::
   return bare;
 }
 
-// So many numbers that nothing is equal by accident.
+// Enough numbers that none are equal by accident.
 std::string numbers(int count, int seed, double scale = 1) {
   std::string out;
   for (int i = 0; i < count; ++i) {
@@ -409,7 +409,7 @@ TEST(ProveModels, MasksAreKnownHoweverTheyAreMade) {
             Answer::Refuted);
 }
 
-// Nobody draws a mask of zeros, and there the one is zero and the other is not.
+// Random inputs never have a mask of zeros, and there the one output is zero and the other is not.
 TEST(ProveModels, IntegersAreTriedAsZero) {
   const std::string in = "float[2,4] x, bool[2,40] k", out = "float[2,4] y";
   const auto verdict =

@@ -7,7 +7,7 @@
 namespace isomer {
 namespace {
 
-constexpr double kClose = 1e-6;  // of an element; who proves it asks for more
+constexpr double kClose = 1e-6;  // of an element; the proof has a stricter limit
 
 // The largest difference, in units of the element itself; more than kClose: too much.
 double distance(std::span<const float> a, std::span<const float> b) {

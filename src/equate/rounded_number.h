@@ -1,5 +1,5 @@
 // A number of one model that is a rounded result of numbers of another: 0.9 for 1 - 0.1, 6 for 1 /
-// 0.16666667, 1.4142135 for 1 / (√2 / 2), which Gelu's formula has. A guess, for whoever proves it.
+// 0.16666667, 1.4142135 for 1 / (√2 / 2), which Gelu's formula has. A guess that must be proved.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // A constant that is another one times a vector along one of its axes: a scale that was folded into weights.
-// The vector is looked for among the other constants, as it is, inverted, or as a product or quotient of two.
-// Also several such side by side, and the product of two matrices.
+// The vector is searched among the other constants, as it is, inverted, or as a product or quotient of two.
+// Also several such constants side by side, and the product of two matrices.
 #pragma once
 
 #include <map>

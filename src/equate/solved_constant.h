@@ -1,7 +1,7 @@
-// Constants that somebody folded, solved for. Where one program is affine in its activation and the other is
-// one convolution, matrix product, scale or shift with constants of its own, those constants are what the
-// first program does to impulses and to zero. Proposed as programs over the first one's constants; that they
-// are right is for others to prove.
+// Folded constants, solved for. If one program is affine in its activation and the other is one convolution,
+// matrix product, scale or shift with its own constants, those constants are the response of the first
+// program to impulses and to zero. They are proposed as programs over the first program's constants; the
+// proof is elsewhere.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,7 @@
 
 namespace isomer::provider {
 
-// Has the runtime load a model from its file without any options, and tells its fingerprint.
+// Makes the runtime load a model from its file without any options, and returns its fingerprint.
 class Probe {
  public:
   virtual ~Probe() = default;

@@ -1,6 +1,6 @@
-// What identifies a model: a digest of the graph that the runtime shows, wherever it was loaded from. It is
-// made of what the graph computes: names of inputs and outputs, operators, attributes, the bytes of all
-// weights. Names inside of the graph, the order of its nodes and its metadata have no part in it.
+// The identity of a model: a digest of the graph that the runtime shows, from any source. It covers what the
+// graph computes: names of inputs and outputs, operators, attributes, the bytes of all weights. Names inside
+// the graph, the order of its nodes and its metadata do not count.
 #pragma once
 
 #include <set>

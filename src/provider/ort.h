@@ -1,4 +1,4 @@
-// ONNX Runtime's C API, as the provider calls it: what fails throws, and no exception leaves the provider.
+// ONNX Runtime's C API, as the provider calls it: a failure throws, and no exception leaves the provider.
 #pragma once
 
 #include <onnxruntime_plugin/onnxruntime_c_api.h>

@@ -67,7 +67,7 @@ std::string last_words_of(const fs::path& file) {
   return last;
 }
 
-// The file and its state: another one tells that it was written to.
+// The file and its state: a changed state means that the file was written to.
 std::string state_of(const fs::path& file) {
   struct stat s = {};
   if (::stat(file.c_str(), &s) != 0) throw Reason(file.string() + " can't be read");

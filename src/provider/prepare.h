@@ -1,6 +1,6 @@
-// Makes entries of the cache: the program `isomer` works in a process of its own, in a folder beside the
-// entry's place, and what it has finished becomes the entry when it is asked for next. A lock, which the
-// process holds, says that it is at work; whatever dies, no half entry is left.
+// Makes entries of the cache. The program `isomer` works in a separate process, in a folder beside the
+// entry's place; its finished work becomes the entry at the next lookup. A lock, which the process holds,
+// marks work in progress; if a process dies, no partial entry is left.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ class Preparation {
         place_(cache.place(fingerprint_)),
         runtime_library_(std::move(runtime_library)) {}
 
-  // Makes an entry of what an earlier preparation has finished, if there is such a thing.
+  // Makes an entry from the result of an earlier preparation, if there is one.
   bool take_finished() const;
   // Makes an entry of the files of another one.
   void take(const Entry& other) const;

@@ -35,7 +35,7 @@ class Drawn:
         return self.draw.random() < share
 
     def unlike(self, count: int, least: int = 1, most: int = 6) -> list[int]:
-        """So many different numbers."""
+        """This number of different numbers."""
         return self.draw.sample(range(least, most + 1), count)
 
     def floats(self, *extents: int) -> None:

@@ -1,7 +1,7 @@
 """Certificates with assumptions in B.onnx.cert beside B: whole, damaged, of other models, of other versions, or any bytes.
 
 `prove` answers as it does without the file; or it says proved by a certificate that the checkers accept, and prints what that assumes, in words and in JSON.
-What a certificate that is rejected assumes is believed nowhere, and no state of a check survives it: the library is asked again in the same process.
+No assumption of a rejected certificate is used anywhere, and no state outlives a check: the library is called again in the same process.
 """
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ from attack.cases import ANSWERS, ByCommand, ByLibrary, Finding, by_turns
 from attack.models import Model
 
 SIZE = 4
-# What an operator of nobody's may be: the text of an assumption, and nodes that compute it of x.
+# Definitions of an unknown operator: the text of an assumption, and nodes that compute it of x.
 BODIES = {
     "x[i] + x[i]": "{y} = Add({x},{x})", "x[i] * x[i]": "{y} = Mul({x},{x})", "-x[i]": "{y} = Neg({x})", "relu(x[i])": "{y} = Relu({x})",
     "abs(x[i])": "{y} = Abs({x})", "exp(x[i])": "{y} = Exp({x})", "x[i]": "{y} = Identity({x})", "max(x[i], -x[i])": "{y} = Abs({x})",
@@ -38,7 +38,7 @@ def text_of(operator: str, body: str) -> str:
 
 @dataclasses.dataclass
 class Trial:
-    """A with an operator of nobody's, B with what the assumption makes of it."""
+    """A with an unknown operator, B with its definition by the assumption."""
     a: onnx.ModelProto
     b: onnx.ModelProto
     steps: list[dict]
@@ -68,7 +68,7 @@ def drawn(draw: random.Random) -> Trial:
 
 
 def plain(draw: random.Random, is_equal: bool) -> Trial:
-    """Models without such an operator; a certificate says nothing of them."""
+    """Models without such an operator; no certificate covers them."""
     trial = drawn(draw)
     bodies = "t = Neg(x) y = Neg(t)", "y = Identity(x)" if is_equal else "y = Neg(x)"
     a, b = (_imports(Model(f"(float[{SIZE}] x) => (float[{SIZE}] y) {{ {body} }}").proto()) for body in bodies)
@@ -169,7 +169,7 @@ def raw_controls(text: str) -> list[str]:
 
 @functools.cache
 def library() -> ByLibrary | None:
-    """One process beside each that asks; None: it is not built here."""
+    """One process for each caller; None: it is not built here."""
     return ByLibrary() if pathlib.Path(programs.program("isomer")).with_name("libisomer.so").exists() else None
 
 

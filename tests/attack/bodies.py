@@ -64,7 +64,7 @@ def different_outside() -> Iterator[Proof]:
 
 
 def sizes() -> Iterator[Proof]:
-    """The size of one of two values whose sizes depend on values; y tells it."""
+    """The size of one of two values whose sizes depend on values; y returns it."""
     feeds = [FOUR_AND_ONE | {"c": np.array(c)} for c in (True, False)] + [{"x": f32(), "z": f32()} | TAKE_THEN]
     makers = ("NonZero", "Unique")
     for kind, maker in itertools.product(("node", "function_18", "function_17", "branch", "loop"), makers):
@@ -95,7 +95,7 @@ def captured() -> Iterator[Proof]:
 
 
 def declared() -> Iterator[Proof]:
-    """What branches declare of their outputs is no more to be believed than anything else."""
+    """Declarations of branches about their outputs are untrusted."""
     for name, (shape, _) in BRANCHES.items():
         node = "r = If (c) <then_branch = t () => (int64{0} p) {{ p = NonZero(x) }}, else_branch = e () => (int64{0} q) {{ q = NonZero(x) }}>"
         models = [Model(f"(float[n] x, bool c) => (int64[2] y) {{ {node.format(s)} y = Shape(r) }}") for s in (shape.format("r"), "[]", "[1,n]")]

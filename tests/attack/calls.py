@@ -1,6 +1,6 @@
 """Calls of every operator that Isomer knows, as the contract suite draws them (isomer-contract-cases), each as a model of one node.
 
-The calls of an operator are made when the first of them is asked for, and kept by the process.
+The calls of an operator are made at first use, and kept by the process.
 """
 import copy
 import dataclasses

@@ -55,7 +55,7 @@ def made(kind: str, of: str, to: str) -> str:
 
 
 def weights(numbers: np.random.Generator, n: int) -> np.ndarray:
-    """Of mixed magnitudes."""
+    """Numbers of mixed magnitudes."""
     return (numbers.uniform(0.1, 1, n) * 10.0 ** numbers.integers(-2, 4, n)).astype(np.float32)
 
 

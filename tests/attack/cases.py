@@ -54,7 +54,7 @@ class Proof:
     feeds: Callable[[], Iterable[Feed]] | None = None  # None: drawn from the inputs of A
     rounding: float | None = None
     known: str | None = None  # what cannot be seen on the runtime: UNEQUAL or EQUAL
-    sizes_from: int = 0  # 1: asked without --sizes-from 0, and fed with no open size that is 0
+    sizes_from: int = 0  # 1: run without --sizes-from 0, and fed with no open size of 0
 
     def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
         a, b = _written(self.a, folder / "a" / "model.onnx"), _written(self.b, folder / "b" / "model.onnx")
@@ -80,7 +80,7 @@ class Answer:
 
 
 class ByCommand:
-    """Asks the command, about size 0, too."""
+    """Runs the command, with size 0 included."""
     sizes_from = 0
 
     def _run(self, words: list, seconds: float) -> Answer:
@@ -106,7 +106,7 @@ class ByCommand:
 
 
 class ByLibrary:
-    """Asks the library, in a process that serves many questions; about open sizes of at least 1."""
+    """Calls the library, in a process that serves many requests, for open sizes of at least 1."""
     sizes_from = 1
 
     def __init__(self):

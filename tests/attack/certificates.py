@@ -148,7 +148,7 @@ FORGERIES = [
 
 
 def head(model: pathlib.Path) -> dict:
-    """The first line of a certificate, whose `out` nobody reads, made by the build under test: its version, and what it calls the model."""
+    """The first line of a certificate, whose `out` is not read, made by the build under test: its version, and its name for the model."""
     out = model.with_suffix(".digest.onnx")
     command = [programs.program("isomer"), "optimize", str(model), "-o", str(out), "--judge", "cost", "--steps", "1", "--budget", "5s", "--quiet",
                "--sizes-from", "0"]
@@ -174,7 +174,7 @@ def answers(before: pathlib.Path, after: pathlib.Path, certificate: pathlib.Path
 
 
 def is_accepted(path: pathlib.Path, before: pathlib.Path, after: pathlib.Path, steps: list[dict]) -> bool:
-    """Whether a checker accepts these steps. Of a model that is refused when it is read there is no digest, and no certificate."""
+    """Whether a checker accepts these steps. A model that the reader rejects has no digest, and no certificate."""
     try:
         write(path, before, after, steps)
     except RuntimeError:
@@ -183,7 +183,7 @@ def is_accepted(path: pathlib.Path, before: pathlib.Path, after: pathlib.Path, s
 
 
 def fault(said: dict[str, dict], honest: bool) -> str | None:
-    """What is wrong with these answers. A rejection for a digest or a format says nothing of the steps: then this suite is wrong."""
+    """What is wrong with these answers. A rejection for a digest or a format does not test the steps: then this suite is wrong."""
     for name, answer in said.items():
         if answer["verdict"] != ("accepted" if honest else "rejected"):
             return f"{name}: {answer['verdict']} {answer['reason']}".strip()

@@ -53,7 +53,7 @@ def forgeries(draw: random.Random) -> Iterator[Certificate]:
 
 
 FAMILIES = {
-    "hand": Family(pairs_by_hand, 0),  # ../attack_pairs.py tells more of these two
+    "hand": Family(pairs_by_hand, 0),  # ../attack_pairs.py describes these two
     "certificates": Family(forgeries, 0),
     "operators": Family(operators.cases, 100),
     "symbols": Family(symbols.cases, 100),

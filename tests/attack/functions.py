@@ -1,7 +1,7 @@
 """Functions of a model's own whose calls give attributes: references, defaults, what a call leaves out, constants inside, calls in calls.
 
 Each body is written for an attribute `k`: once in a function that refers to it, and once in the graph with the number itself. All of a body's models are
-compared with each other, so that a wrong number, a default in the place of what a call gives, or a constant of another call would be proved."""
+compared with each other, so that a wrong number, a default in place of a given value, or a constant of another call would be proved."""
 import itertools
 import random
 from collections.abc import Iterator

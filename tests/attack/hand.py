@@ -158,7 +158,7 @@ OVERRIDABLE = "(float[2] x, float[2] w) => (float[2] y) <float[2] w = {%s}, floa
 pair("overridable_default", OVERRIDABLE % ("1,2", "w"), OVERRIDABLE % ("3,4", "w"), X2)
 pair("overridable_and_constant", OVERRIDABLE % ("1,2", "w"), OVERRIDABLE % ("1,2", "v"), X2 | {"w": f32(7, 8)})
 
-# ---- Symbols of one model are not those of the other, and nothing that is declared of a computed value is believed.
+# ---- Symbols of one model are not those of the other, and declarations of computed values are not trusted.
 REPEATED = {"x": f32(1, 1, 2, 2)}
 SIZE = "(float[{0}] x) => (int64[1] y) {2} {{ u = Unique(x) y = Shape({1}) }}"
 pair("symbol_captured_by_renaming", SIZE.format("q", "x", ""), SIZE.format("n", "u", "<float[q] u>"), REPEATED)

@@ -25,8 +25,7 @@ Truth truth_of(Oracle& oracle, const Case& c) {
   out.a = oracle.evaluate(c.a);
   out.b = oracle.evaluate(c.b);
   out.equal = out.a.size() == out.b.size();
-  // Where the first program is undefined at some position whatever its inputs are, nothing is asked of the
-  // second.
+  // Where the first program is undefined at some position for all inputs, the second may do anything.
   const bool runs = std::ranges::none_of(out.a, [](const auto& at) { return at.value == Exact::kUndefined; });
   out.defined = true;
   // An output is judged as a whole (docs/equality.md): what the first divides by for one element of it, the

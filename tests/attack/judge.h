@@ -31,7 +31,7 @@ struct SetsVerdict {
   bool equal = false;
   bool undecided = false;  // a budget, or a shape out of reach
   std::string why;
-  // Of unproved_positions, where asked for: wrong claims.
+  // For unproved_positions, if requested: wrong claims.
   bool misses_a_difference = false, wrongly_exact = false, exact = false;
 };
 SetsVerdict judge_sets(const Case& c, bool laws, const Budget& budget, const Truth* positions_of = nullptr);

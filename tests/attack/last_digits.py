@@ -2,7 +2,7 @@
 
 The models are the contract suite's calls of every operator. The constant is an input of the call, a factor or a term before one, or what cancels in front of
 one. `prove` accepts such constants (`constants_restated`), but not where they decide something: if it says equal, both models have the same inferred shapes,
-the same shapes on ONNX Runtime, B is finite wherever A is, and no value jumps. Where the runtime tells them apart a forged certificate that pairs the
+the same shapes on ONNX Runtime, B is finite wherever A is, and no value jumps. Where the runtime distinguishes them a forged certificate that pairs the
 constants must be rejected, too.
 """
 import copy
@@ -159,7 +159,7 @@ def _slack(x: list, y: list, given: list) -> list:
 def falsehood(a: oracle.Program, b: oracle.Program, pair: Pair) -> str | None:
     """Where B is not what a restated constant may make of A."""
     constants = [numpy_helper.to_array(t) for t in pair.a.graph.initializer]
-    # A norm makes large numbers, or the root of one below 0, of what rounding has left of equal ones.
+    # A norm makes large numbers, or the root of one below 0, from the rounding errors of equal ones.
     amplifies = any(n.op_type in oracle.HIDING for n in pair.a.graph.node)
     for feed in pair.feeds:
         x = a.run(feed)

@@ -1,4 +1,4 @@
-"""Rows chosen by indices that are clipped, chosen or positions of extrema, at and beyond the ends of what is looked up in; spelled by one-hot rows, by
+"""Rows chosen by indices that are clipped, chosen or positions of extrema, at and beyond the ends of the table; spelled by one-hot rows, by
 truth values, by scattering, by Gather. Two of them are equal only where no index points outside, or both mean the same by it."""
 import itertools
 import random

@@ -55,7 +55,7 @@ class Failure(str):
 
 class Program:
     """A model file on the real runtime, as it is written: nothing optimized, one thread. It runs nodes that no output needs, and fails where one of them does;
-    what is asked about values on the way to an output is asked of the file without them."""
+    questions about values on the way to an output use the file without them."""
 
     def __init__(self, path: pathlib.Path):
         self.session = session(str(path))  # raises what the runtime says of a model that it doesn't take
@@ -76,7 +76,7 @@ class Program:
         return self.run(feed) if isinstance(values, Failure) else values
 
     def finite_outputs(self, feed: Feed) -> list[int]:
-        """Outputs on the way to which everything is finite, surely: what bodies compute inside is not seen."""
+        """Outputs with only finite values on the way to them; values inside bodies are not visible."""
         values = _run(self._exposed, feed) if self._exposed else Failure()
         if isinstance(values, Failure):
             return []
@@ -332,7 +332,7 @@ def _beyond_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, round
     for k, (u, v) in enumerate(zip(x, y)):
         if difference([u], [v], rounding) is None:
             continue
-        # Of a wide output that narrow values are part of, and where no noise can be added, what these round is all that is known.
+        # For a wide output with narrow values among its inputs, where no noise can be added, only the rounding of these is known.
         narrowest = max(a.roundings[kept[k]], b.roundings[kept[k]])
         is_wide = isinstance(u, np.ndarray) and ROUNDING.get(u.dtype, 0.0) < narrowest
         if (is_wide or not can_be_noisy) and difference([u], [v], max(narrowest, rounding or 0.0)) is None:
@@ -376,7 +376,7 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
 
 
 def falsehood_of_outputs(a: Program, b: Program, feed: Feed, y: list) -> str | None:
-    """Whether what somebody else computes for B breaks the promise, on an input for which all that A computes is finite."""
+    """Whether another program's outputs for B break the promise, on an input for which all values of A are finite."""
     x = a.run(feed)
     if isinstance(x, Failure) or difference(x, y) is None or not is_finite([*feed.values(), *a.computed(feed)]) or a.may_hide_overflow(feed):
         return None

@@ -77,7 +77,7 @@ class Fuzz {
   }
 
  private:
-  // Of this process: the machine may be busy with others.
+  // The CPU time of this process, because the machine may be busy with others.
   static double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
   void sets(std::uint64_t seed, const Case& c, Oracle& oracle, const Truth& truth) {

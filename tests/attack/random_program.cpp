@@ -273,7 +273,7 @@ class Writer {
     Domain inside = put(node.when, at);
     const Ref& from = node.args[0];
     const bool is_tensor = from->kind == Node::Kind::Input || staged(from) != nullptr;
-    // A tensor is zero outside by itself; a value written in place has to be told.
+    // A tensor is zero outside by itself; a value written in place needs a condition.
     if (!is_tensor)
       for (std::size_t i = 0; i < inner.size(); ++i)
         inside = both(inside, between(0, inner[i], from->shape[i]));

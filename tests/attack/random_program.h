@@ -1,8 +1,8 @@
 // Random tensor programs of small extents, as trees that can be rewritten and mutated and then written down
-// as formulas: what the prover is attacked with.
+// as formulas: they attack the prover.
 //
-// The trees know reindexing (strides, repeats, flips, unaligned reshapes, zero outside), pointwise functions,
-// choices and reductions over parts of boxes; nothing of normal forms or fields.
+// The trees have reindexing (strides, repeats, flips, unaligned reshapes, zero outside), pointwise functions,
+// choices and reductions over parts of boxes; they know no normal forms or fields.
 #pragma once
 
 #include <memory>

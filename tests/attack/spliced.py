@@ -34,7 +34,7 @@ class Bank:
     """Calls of operators that ONNX Runtime runs, by operator; made once and kept in a folder."""
 
     def __init__(self, folder: pathlib.Path, cases: int, most: int | None = None, always: Iterable[str] = ()):
-        """`most`: of so many operators only, and of those that are `always` there, for short runs."""
+        """`most`: for this number of operators only, and for those that are `always` there, for short runs."""
         folder.mkdir(parents=True, exist_ok=True)
         self.calls: dict[str, list[tuple[onnx.ModelProto, dict]]] = {}
         program = programs.program("isomer-contract-cases")

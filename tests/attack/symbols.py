@@ -1,4 +1,4 @@
-"""Programs over sizes that are symbols: shape arithmetic, slices up to a size, reductions of what may be empty, broadcasting. Sizes of 0 and 1 count.
+"""Programs over sizes that are symbols: shape arithmetic, slices up to a size, reductions of possibly empty tensors, broadcasting. Sizes of 0 and 1 count.
 The same without --sizes-from 0, where sizes of inputs are at least 1 and those that depend on data are not."""
 import dataclasses
 import random

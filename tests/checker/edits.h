@@ -1,4 +1,4 @@
-// Edits of what a checker is given: the original, the result, the certificate. Each knows which field it
+// Edits of a checker's inputs: the original, the result, the certificate. Each knows which field it
 // touches, and whether that field means something.
 #pragma once
 

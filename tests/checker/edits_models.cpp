@@ -134,7 +134,7 @@ bool op(Random& random, const Case&, Mutant& m) {
   });
 }
 
-// One more node between a value and who reads it.
+// One more node between a value and its reader.
 bool inserted(Random& random, const Case&, Mutant& m) {
   const auto nodes = nodes_where(m.out, is_operator);
   const NodeId chosen = random.one_of(nodes);
@@ -163,7 +163,7 @@ bool inserted(Random& random, const Case&, Mutant& m) {
   return true;
 }
 
-// A node that computes something nobody asked for.
+// An additional node whose output is unused.
 bool added(Random& random, const Case&, Mutant& m) {
   Node node;
   node.op = "Neg";
@@ -253,7 +253,7 @@ bool overridable_and_folded(Random& random, const Case&, Mutant& m) {
   return true;
 }
 
-// What nobody reads is there in the original; no step removes it.
+// Unused nodes are in the original; no step removes them.
 bool missing(Random& random, const Case&, Mutant& m) {
   m.lines.resize(1);
   m.out = m.in;
@@ -282,7 +282,7 @@ bool body(Random&, const Case&, Mutant& m) {
   return true;
 }
 
-// An edit of the function that a node of OUT calls. Whoever forges it keeps the function's digest, or not.
+// An edit of the function that a node of OUT calls. A forger keeps the function's digest, or not.
 template <class EditOf>
 bool inside(Random& random, const Case& original, Mutant& m, const EditOf& edit) {
   const auto calls = nodes_where(m.out, [](const Node& n) { return !n.bodies.empty(); });

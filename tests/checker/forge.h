@@ -1,6 +1,6 @@
-// The forger: does to a graph what a certificate says, without proving anything. What it makes differs from
-// an honest result only in being false, so that nothing but a proof stands between it and acceptance. It
-// follows the checker's way of naming values (kernel/prove/step.cpp), as whoever attacks a checker would.
+// The forger: applies a certificate's steps to a graph without a proof. Its output differs from an honest
+// result only in being false, so that only a proof prevents its acceptance. It follows the checker's naming
+// of values (kernel/prove/step.cpp), as an attacker would.
 #pragma once
 
 #include <optional>

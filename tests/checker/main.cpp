@@ -1,7 +1,7 @@
 // isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]: edits of certificates and of
 // the models that they are about, with all digests put right afterwards. The checker may accept one only if
-// the reference interpreter in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits are
-// of what means something.
+// the reference interpreter in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits
+// change a field with a meaning.
 //
 // Prints accepted and rejected by field, with the most frequent reasons. Exit code 1: something wrong was
 // accepted, or the checker threw. `--list FIELD` edits that field alone and prints which edits were accepted,
@@ -75,7 +75,7 @@ std::vector<std::string> interface(const Graph& graph) {
   return out;
 }
 
-// Whether OUT computes what IN does, by everyone who can tell.
+// Whether OUT computes what IN does, by every program that can decide it.
 class Arbiter {
  public:
   explicit Arbiter(bool with_runtime) {
@@ -113,7 +113,7 @@ class Arbiter {
     const NamedTensors feeds = drawn_feeds(m.in, seed);
     const auto x = interpret(m.in, feeds, Arithmetic::Double),
                y = interpret(m.out, feeds, Arithmetic::Double);
-    if (!x.ok() || x->opaque) return "";  // IN is no program: nothing is asked of OUT
+    if (!x.ok() || x->opaque) return "";  // IN is no program: OUT may be anything
     if (!y.ok()) return "the reference: " + y.error().message;
     if (y->opaque) return "the reference: " + y->opaque->reason;
     return is_close(x->outputs, y->outputs) ? "" : "the reference differs";

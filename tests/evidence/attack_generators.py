@@ -6,9 +6,9 @@
                                       [--minutes M] [--summary FILE.jsonl] [--keep FOLDER] [--short]
 A case is a pair that is proved or not, a model that is optimized, checked and proved again, a forged certificate, or an odd model to be read. It is
 false if the command says proved and ONNX Runtime shows, on an input on which the first model runs and computes finite values only, that the second
-fails or differs beyond rounding (attack/oracle.py). --count takes so many of each family, chosen by --seed. --record keeps what was answered, and a
+fails or differs beyond rounding (attack/oracle.py). --count draws this number of each family, chosen by --seed. --record keeps the answers, and a
 second run goes on where the first was stopped, by --minutes for example. --summary writes a line for each family.
---keep saves the models of what is false or crashed. --short: some of each, for ctest.
+--keep saves the models of false answers and crashes. --short: some of each, for ctest.
 Prints a table; exit 1 if anything is false or crashed.
 """
 import argparse
@@ -36,7 +36,7 @@ COLUMNS = ("proved", "refuted", "undecided", "unchanged", "not run")
 
 @dataclasses.dataclass
 class Worker:
-    """A process that asks: a runtime may end it, and then another one goes on."""
+    """A process that runs cases: a runtime may end it, and then another one continues."""
     process: multiprocessing.Process
     pipe: multiprocessing.connection.Connection
     at: int | None = None  # the case that it is about
@@ -59,7 +59,7 @@ def serve(pipe, cases: list, folder: pathlib.Path, seconds: int) -> None:
 
 
 def ask_all(cases: list, given: argparse.Namespace, scratch: pathlib.Path, minutes: float = float("inf")):
-    """(family, case, finding, folder of its models), in the order in which they are done; none is begun after so many minutes."""
+    """(family, case, finding, folder of its models), in the order in which they are done; none is begun after `minutes`."""
     end = time.monotonic() + 60 * minutes
     todo = itertools.takewhile(lambda _: time.monotonic() < end, range(len(cases)))
     workers = [Worker.start(cases, scratch, given.seconds) for _ in range(min(given.jobs, len(cases)))]

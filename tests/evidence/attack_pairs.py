@@ -20,7 +20,7 @@ import proving
 from attack import certificates, hand, oracle
 from attack.feeds import Feed
 
-# Of ../shared/attack/pairs: true, and those that differ on NaN and infinities only, with what is said of them.
+# For ../shared/attack/pairs: true pairs, and those that differ on NaN and infinities only, with their answers.
 SHARED_EQUAL = ("hole_wit_softmax_leaky",)
 SHARED_SPECIAL = {
     "hole_inf_intermediate": "proved",

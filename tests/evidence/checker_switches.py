@@ -6,7 +6,7 @@
 The two files that decide (kernel/certify/check.cpp, kernel/prove/step.cpp) are compiled once more with every check behind a switch that the
 environment variable ISOMER_OFF throws, and isomer-checker-mutants is linked with them; the sources stay as they are. Each check
 names the field to edit; an edit that passes with the check off and not with it on shows that the check does something. Prints a
-table: passes, and how many of them the reference in float64 calls wrong. Exit code 1: a check whose absence nobody notices.
+table: passes, and how many of them the reference in float64 calls wrong. Exit code 1: a check whose absence no test detects.
 """
 import argparse
 import json

@@ -115,7 +115,7 @@ class Subject:
         return oracle.falsehood(self.program, stored, self.feeds)
 
 
-# Of three open sizes: small ones, 1, what is no multiple of a vector, a tile and more.
+# For three open sizes: small ones, 1, no multiple of a vector, a tile and more.
 OPEN_SIZES = ((2, 3, 5), (3, 3, 3), (1, 1, 1), (7, 6, 4), (1, 17, 9), (33, 2, 20), (16, 40, 1))
 
 

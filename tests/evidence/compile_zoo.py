@@ -9,7 +9,7 @@ Small ones first, at the sizes that the zoo's index says. Errors are max|y - y64
 float64; a module may have twice ONNX Runtime's, or 1e-6, which `compile` sees to (`sums`). Where the reference takes longer than
 --reference-seconds, the module is compared with ONNX Runtime instead (1e-4; half precision: 5e-3). Ratios are of CPU time on one thread, run by
 turns: ONNX Runtime with all of its optimizations over the module; with --as custom-op over a session of its own whose one node is the module.
-A model with an opaque node is told, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be interrupted; --filled
+A model with an opaque node is listed, and is no fault if `inspect` lists the node. --results keeps what is done, so that a run may be interrupted; --filled
 keeps weights. The table is Markdown. Exit 1: a fault.
 """
 import argparse
@@ -33,7 +33,7 @@ from records import Records
 
 SHORT = ["gcn", "llama_tiny", "squeezenet1_1"]
 LEAST_ERROR, GROWTH = 1e-6, 2
-ROUNDS, SECONDS = 5, 3  # of a measurement: at least so many; no new one after so long
+ROUNDS, SECONDS = 5, 3  # of a measurement: at least this number; no new one after this time
 
 
 # ---- in the child, which generated code may end
@@ -79,7 +79,7 @@ def in_double(model, feeds, folder, seconds):
 
 
 def errors(outputs, expected):
-    """Of the module and of ONNX Runtime, against float64; of the module against ONNX Runtime."""
+    """Errors of the module and of ONNX Runtime against float64, and of the module against ONNX Runtime."""
     def worst(who, against):
         return max((reference.error_of(outputs[f"{who}{k}"], value) for k, value in enumerate(against)), default=0.0)
 

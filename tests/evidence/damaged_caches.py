@@ -3,7 +3,7 @@
 """Caches of timings and proofs, damaged in every way: no crash, nothing false, and what is still found is what was stored.
 
   tests/evidence/damaged_caches.py [--caches 10000] [--optimized 100] [--seed 1] [--record FILE.jsonl] [--check]
-A cache is filled, copied and cut, flipped, overwritten, exchanged for something else, or poisoned through SQL. Each is opened, asked for all that was
+A cache is filled, copied and cut, flipped, overwritten, exchanged for something else, or poisoned through SQL. Each is opened, queried for all that was
 stored, given something new and shrunk, by isomer-judge; some of them (--optimized) serve a whole `isomer optimize` with the runtime, whose result the checker
 must accept. --check: a few hundred, for ctest.
 """

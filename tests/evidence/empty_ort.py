@@ -5,7 +5,7 @@
   tests/evidence/empty_ort.py [OP ...] [--cases 64] [--jobs 2] [--verbose]
 An extent of every drawn case is made 0. Where the formula's conditions hold then, the runtime must run the call and compute what
 the formula says; where one of them is needed and broken, it must fail, compute what is not finite, or give a shape that ONNX
-does not allow: proofs take it that the first model is not asked about there. Nothing is said of the others
+does not allow: proofs assume that the first model does not run there. Others are not covered
 (operators that are not listed in model/ops/shared/empty.cpp, say). The runtime runs in a child, which is started again behind a case that crashes or
 hangs it. Exit 1 if a promise is broken.
 """

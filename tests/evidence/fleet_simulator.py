@@ -176,7 +176,7 @@ class World:
         for machine in self.machines:
             machine.cut_until = 0
         if self.ended < len(self.machines) and not self.is_done():
-            self.machines[0].start()  # somebody is there in the end
+            self.machines[0].start()  # one machine is there in the end
 
     def is_done(self):
         return all(f"done/{t}" in self.store.files for t in self.tasks)
@@ -204,7 +204,7 @@ def honest(world, machine):
     except protocol.Lost:
         pass
     done = yield from protocol.work_through(world.tasks, machine.name, LEASE, BEAT)
-    # What a worker was told is done is done.
+    # A task that a worker saw as done is done.
     for task in world.tasks:
         if f"done/{task}" not in world.store.files:
             raise Broken("a worker was told of a result that is not there")
@@ -212,7 +212,7 @@ def honest(world, machine):
 
 
 def overwriting(world, machine):
-    """Seeded fault: a result is written, whoever has written one."""
+    """Seeded fault: a result is written, even if another one exists."""
     def commit(task, worker, epoch, data):
         name = protocol.digest(data)
         yield from protocol.ask(protocol.Put(f"objects/{name}", data))

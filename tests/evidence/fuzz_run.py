@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the fuzz targets (src/**/*_fuzz.cpp, preset `fuzz`) in turns, from seeds, and tells executions, coverage and findings.
+"""Runs the fuzz targets (src/**/*_fuzz.cpp, preset `fuzz`) in turns, from seeds, and prints executions, coverage and findings.
 
   tests/evidence/fuzz_run.py [TARGET...] [--seconds 60] [--rounds 1] [--until N] [--build build/fuzz] [--state build/fuzz/state] [--record FILE.jsonl]
 What is found stays in --state: a corpus and the history of coverage for each target, so that runs add up; what crashed, hung or took too much memory in its
@@ -25,7 +25,7 @@ import reliability
 from attack.random_models import Builder
 
 LONGEST = 1 << 16  # bytes of an input
-SHORTER = {"rule": 1 << 11, "certificate": 1 << 13}  # whose time goes with the length, and which have all there is in so many
+SHORTER = {"rule": 1 << 11, "certificate": 1 << 13}  # whose time grows with the length, and which need no more
 MEGABYTES, HANG = 3000, 25  # of memory, seconds for one input
 PROGRESS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+)", re.M)
 

@@ -5,8 +5,8 @@
   tests/evidence/honest_certificates.py [--certificates 200] [--checks 50] [--seed 1] [--minutes M] [--record FILE.jsonl] [--keep FOLDER] [--short]
 Small models are drawn: chains of roots, absolute values and their like; what rewrites touch, with open sizes (attack/random_models.py); layers of networks
 (attack/random_layers.py). `optimize --judge cost` improves them, and its certificate is one; what `prove` writes of the same pair is another one.
-isomer-check is asked --checks times, twice about these very bytes, then with a note of another text behind, which gives the second witness another key; what it
-prints must be the same each time but for milliseconds. `prove` is asked three times, and its answers must be
+isomer-check runs --checks times, twice about these very bytes, then with a note of another text behind, which gives the second witness another key; what it
+prints must be the same each time but for milliseconds. `prove` runs three times, and its answers must be
 the same. --record keeps what was found, and a second run goes on where the first was stopped; --minutes stops one. --short: 40 certificates, 5 checks.
 Exit 1 if one is rejected or answered in two ways.
 """
@@ -63,7 +63,7 @@ def drawn(number, seed):
 
 
 def certificates_of(model, folder):
-    """(who made it, the result, the certificate) of what is improved."""
+    """(its maker, the result, the certificate) of each improved model."""
     isomer, a, b, own = programs.program("isomer"), folder / "in.onnx", folder / "out.onnx", folder / "steps.cert"
     a.write_bytes(model.SerializeToString())
     done = programs.run([isomer, "optimize", a, "-o", b, "--certificate", own, "--judge", "cost", "--budget", f"{BUDGET}s", "--quiet", "--json"], timeout=300)

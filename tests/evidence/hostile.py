@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # ci: --failures | timeout=1800 unsanitized
 # ci: --failures --asan | timeout=1800 sanitized
-"""Hostile and tricky models: every case of ../shared/hostile is judged as its manifest asks.
+"""Hostile and tricky models: every case of ../shared/hostile is judged by its manifest.
 
   tests/evidence/hostile.py [--asan] [--filter TEXT] [--corpus DIR] [--failures] [--record FILE.jsonl]
 One process a case, 20 s, 8 GiB of address space (--asan: 60 s and no limit, which the sanitizer's shadow would exceed).

@@ -7,7 +7,7 @@
   tests/evidence/judge_robust.py faults [--count 300]    workers made to die in every way, at random moments
   tests/evidence/judge_robust.py hostile                 the models of ../shared/hostile, straight to the runtime
   tests/evidence/judge_robust.py cache [--seconds 60]    8 processes share a cache, one is killed every few seconds
---check: a short form for ctest. --record FILE.jsonl tells the figures.
+--check: a short form for ctest. --record FILE.jsonl keeps the figures.
 """
 import argparse
 import collections
@@ -105,7 +105,7 @@ def orphans(folder, count):
         process.kill()
         process.wait()
         deadline = time.monotonic() + 5
-        # Whoever adopted it may be slow to reap it; it runs no more.
+        # The process that adopted it may be slow to reap it; it runs no more.
         while time.monotonic() < deadline and any(workers().get(pid, "Z") != "Z" for pid in mine):
             time.sleep(0.05)
         left += sum(workers().get(pid, "Z") != "Z" for pid in mine)

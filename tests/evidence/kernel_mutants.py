@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mutation score of the kernel: is there a test that notices, if one place of what isomer-check links is wrong?
+"""Mutation score of the kernel: is there a test that fails if one place of the code that isomer-check links is wrong?
 
   tests/evidence/kernel_mutants.py --keep FOLDER [--mutants 300] [--seed 1] [--runs 20] [--only K] [--list] [--jobs 2]
 
@@ -8,10 +8,10 @@ headers): a comparison, sum or connective swapped, a number off by one, true for
 early return dropped), a statement left out. All of them are compiled into one build of a copy of the tree, each behind the number
 that the environment variable ISOMER_MUTANT names; a mutant that does not compile is drawn anew. Then for each mutant the tests of
 the folders and short attacks are run, those of its own folder first, until one notices:
-  killed    a test fails, crashes or takes four times as long as it should, and 30 s
+  killed    a test fails, crashes or takes more than four times its usual time, and 30 s
   weaker    only the figures of an attack change: it proves less
   survived  nothing notices; each is printed with file, line and change
-Everything is kept in FOLDER: run it again and it goes on where it was. --runs ends after so many mutants.
+Everything is kept in FOLDER: run it again and it goes on where it was. --runs ends after this number of mutants.
 """
 import argparse
 import concurrent.futures
@@ -345,7 +345,7 @@ def in_two(name, target, command, folder):
 
 
 def healthy(all_suites, tree):
-    """{suite: (figures, seconds)} without a mutant; what fails then can't tell anything."""
+    """{suite: (figures, seconds)} without a mutant; a suite that fails then gives no information."""
     known = tree.parent / "healthy.json"
     if known.exists():
         return json.loads(known.read_text())

@@ -4,7 +4,7 @@
 those that src/optimizer/search/load_demands.cpp lists, and no others.
 
   tests/evidence/load_demands.py [--calls 6] [--bank FOLDER] [--check]
-Of every operator that Isomer knows, calls that the runtime runs (attack/spliced.py) are loaded with the sizes of one input unknown, then with its rank
+For every operator that Isomer knows, calls that the runtime runs (attack/spliced.py) are loaded with the sizes of one input unknown, then with its rank
 unknown, and with each choice of inputs as constants; each in a process of its own: the runtime may die of it. --check: of the operators that are listed, and
 some others, for ctest.
 """
@@ -99,7 +99,7 @@ def choices(inputs):
 
 
 def wrong_constants(model, feeds, listed_inputs):
-    """Choices of inputs as constants that kill the runtime though nobody says so; and whether any did that was listed."""
+    """Choices of inputs as constants that crash the runtime though they are not listed; and whether a listed one did."""
     names = list(model.graph.node[0].input)
     given, wanted = listed_inputs or (set(), set())
     always = {t.name for t in model.graph.initializer}

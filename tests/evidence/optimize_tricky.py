@@ -3,7 +3,7 @@
 """Never in the way: the legal cases of ../shared/hostile, optimized without measuring, so that rewrites really happen.
 
   tests/evidence/optimize_tricky.py [--filter TEXT] [--corpus DIR] [--judge cost|any] [--failures]
-Of each case: `isomer optimize` ends with 0 and `isomer check` accepts; names, order, types and dimensions of inputs and outputs,
+For each case: `isomer optimize` ends with 0 and `isomer check` accepts; names, order, types and dimensions of inputs and outputs,
 opsets, metadata, functions and texts of the model are what they were; the outputs on ONNX Runtime, in a child process, are as
 the case's `expectation` and `tol` say (bit for bit, or so near); optimizing the result again changes nothing. No case changed at all is a failure of the test.
 """

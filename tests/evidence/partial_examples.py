@@ -99,7 +99,7 @@ def is_wrong_nowhere(mutant):
 
 
 def bench(options, source, others):
-    """Of each file: how many times as fast as the first one."""
+    """The speedup of each file over the first one."""
     pinned = ["taskset", "-c", str(options.core)] if options.core is not None else []
     ran = programs.run([*pinned, programs.program("isomer"), "bench", str(source), *map(str, others), "--json", "--quiet", "--seconds", str(options.seconds)])
     if ran.code != 0:

@@ -94,7 +94,7 @@ class Server:
         self.process.wait()
 
     def wait_for_more(self, count):
-        """Until so many more plans are there: a loaded machine is slow to start writers."""
+        """Until this number of further plans are there: a loaded machine is slow to start writers."""
         def there():
             return sum(1 for _ in (self.folder / "data" / "plans" / "family").rglob("*"))
         wanted, end = there() + count, time.monotonic() + 30

@@ -3,7 +3,7 @@
 """Mutants of zoo models, each against its original: nothing false may be proved.
 
   tests/evidence/prove_mutants.py [--mutants 2000] [--models 30] [--seed 1] [--seconds 30] [--results FILE.jsonl] [--keep FOLDER] [--check]
-A mutant differs in one place; tests/lib/model_changes.py has the families. Half of the pairs are asked the other way round. One that is
+A mutant differs in one place; tests/lib/model_changes.py has the families. Half of the pairs are proved in the other direction. One that is
 proved equal is run by ONNX Runtime beside its original: if a difference shows, that is a false proof, kept in FOLDER, and this fails.
 Every mutant that is proved is listed.
 --results keeps what was answered, and a second run goes on where the first was stopped. --check: a short form for ctest.
@@ -38,7 +38,7 @@ def write(subject, path):
 
 
 def draw_pair(original, family, drawn):
-    """(the one, the other, what differs), or None: there is nothing of that kind."""
+    """(the one, the other, what differs), or None: there is no such place."""
     one, other = Subject(onnx.load(original)), Subject(onnx.load(original))
     # Twice the same, by the same draws.
     if not all(family.prepare(s, random.Random(drawn)) for s in (one, other)):
@@ -58,7 +58,7 @@ def falsehood(a, b, number):
 
 
 def written_pair(original, family, folder, drawn):
-    """(path, path, what differs) of two models that differ in one place; None: nothing of that kind was found that the runtime takes."""
+    """(path, path, what differs) of two models that differ in one place; None: no such change was found that the runtime accepts."""
     folder.mkdir(exist_ok=True)
     a, b = folder / "a" / "model.onnx", folder / "b" / "model.onnx"
     for k in range(TRIES):

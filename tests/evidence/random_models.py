@@ -6,9 +6,9 @@
                                   [--record FILE.jsonl] [--check]
 Optimized by cost, by the library in a process that serves many, some by the command; accepted by the checker; some proved without the certificate and run by
 the reference.
-A half is made of calls of every operator, spliced (attack/spliced.py), the others of what rewrites touch, with open sizes (attack/random_models.py), and of
-layers of networks (attack/random_layers.py); every fourth keeps its weights in a file beside it. Strategies by turns. Inputs of eight kinds (attack/feeds.py,
-EXTREMES) and of those that attacks use. What equal means is asked as docs/equality.md says it (attack/oracle.py), output by output. What goes wrong is made
+A half is made of calls of every operator, spliced (attack/spliced.py), the others of nodes that rewrites touch, with open sizes (attack/random_models.py), and
+of layers of networks (attack/random_layers.py); every fourth keeps its weights in a file beside it. Strategies by turns. Inputs of 8 kinds (attack/feeds.py,
+EXTREMES) and of those that attacks use. Equality is tested as docs/equality.md defines it (attack/oracle.py), output by output. What goes wrong is made
 smaller and kept. --results goes on where a run was stopped; --for ends it in time. --check: half a minute, for ctest.
 """
 import argparse
@@ -51,7 +51,7 @@ COMMAND = ByCommand()
 
 @functools.cache
 def library():
-    """One process of it beside each that asks."""
+    """One process of it for each caller."""
     return ByLibrary()
 
 
@@ -66,7 +66,7 @@ class Beside:
         copy = onnx.ModelProto()
         copy.CopyFrom(self.model)
         for tensor in copy.graph.initializer:
-            # Sizes and scales must be in the model: the runtime asks for them before it reads other files.
+            # Sizes and scales must be in the model: the runtime needs them before it reads other files.
             if tensor.data_type in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE) and numpy_helper.to_array(tensor).size > FEW:
                 tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))  # as raw data
                 onnx.external_data_helper.set_external_data(tensor, f"{path.stem}.data")
@@ -76,7 +76,7 @@ class Beside:
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """The model of a number: made when it is asked."""
+    """The model of a number, made at first use."""
     seed: int
     number: int
     bank: Bank

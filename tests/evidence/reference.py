@@ -5,7 +5,7 @@
   tests/evidence/reference.py [--zoo 40] [--trained 10] [--filter TEXT] [--megabytes 60] [--seconds 600]
 One model of each architecture of the zoo (the smallest first, real weights) and trained ones (tools/fetch_trained). error =
 max|y - y64| / max|y64|, the worst output; integers must be equal. Exit 1 if one is over 1e-4 (half precision: 5e-3), or a model
-does not run. An opaque node is told, and no failure: the next model takes the place.
+does not run. An opaque node is listed and is no failure: the next model takes its place.
 """
 import argparse
 import json

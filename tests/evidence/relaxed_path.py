@@ -4,8 +4,8 @@
 
   tests/evidence/relaxed_path.py [--strategy backtrack:1.5] [--check]
 Two convolutions of one value side by side, of 3x3 and 1x1 as in ResNet's and SqueezeNet's blocks, then of 5x5 and 1x1 as in Inception's. The 1x1 kernel is
-enlarged, which costs more; then the two are one. Of 3x3 the pack has both steps in one rule: it keeps what follows from others only by a loss. To 5x5
-there is no rule, but a way of two. Printed: each step of the certificate, with the analytic cost of the model after it.
+enlarged, which costs more; then the two are one. For 3x3 the pack has both steps in one rule: it keeps a rule that follows from others only
+by a temporary loss. To 5x5 there is no rule, but a way of two. Printed: each step of the certificate, with the analytic cost of the model after it.
 --check: exit 1 unless both end below their start, certificates hold, and of 5x5 greedy finds nothing and the way goes above its start in between.
 """
 import argparse
@@ -51,7 +51,7 @@ def spelled(name):
 
 
 def with_step(made, told):
-    """The model after one step of a certificate, as `isomer explain --steps` tells it."""
+    """The model after one step of a certificate, as `isomer explain --steps` prints it."""
     out = onnx.ModelProto()
     out.CopyFrom(made)
     replaced = spelled(re.match(r"replace (\S+) ", told)[1])
@@ -70,7 +70,7 @@ def with_step(made, told):
 
 
 def sorted_nodes(nodes, made):
-    """Each after what it reads; what nobody reads is left out."""
+    """Each after its inputs; unused ones are left out."""
     known = {v.name for v in [*made.graph.input, *made.graph.initializer]} | {""}
     ordered, rest = [], list(nodes)
     while rest:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # ci: --shapes 2 --false 30 --check | timeout=900
-"""Rules against ONNX Runtime, which knows nothing of formulas.
+"""Rules against ONNX Runtime, which has no formulas.
 
   tests/evidence/rules_soundness.py [FILE] [--shapes 20] [--false 300] [--seed 1] [--check]
 FILE is rules/generated.rules unless given. Short forms are for CI; tools/nightly has the long one.
@@ -146,7 +146,7 @@ def worst(rule, shapes, chance, more=()):
 
 
 def violation(rule, condition, chance):
-    """Sizes that violate one precondition, satisfy the others, and tell the sides apart; None: none were found."""
+    """Sizes that violate one precondition, satisfy the others, and distinguish the sides; None: none were found."""
     for instance in rule.instances():
         others = [c for c in instance.requires if c != condition]
         for _ in range(40):
@@ -182,7 +182,7 @@ def mutations(side, inputs):
 
 
 def false_rules(rules, count, chance):
-    """Mutants that the runtime tells from the left side, one of each rule at most; and how many it does not."""
+    """Mutants that the runtime distinguishes from the left side, one of each rule at most; and how many it does not."""
     out, same, broken = [], 0, 0
     for rule in chance.sample(rules, len(rules)):
         if len(out) == count:

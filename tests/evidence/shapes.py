@@ -5,7 +5,7 @@
   tests/evidence/shapes.py [--limit N] [--filter TEXT] [--megabytes M] [--verbose]
 Shapes are inferred once, symbolically; ONNX Runtime computes the shape of every value in a child process, with weights of
 zeros. Rank and extents must agree. An extent that depends on the values of a tensor has a symbol of its own ("?name.axis") and
-agrees with anything; how many values have one is told. Exit 1 if a shape differs or less than 99 per cent of them are known.
+agrees with anything; the number of values that have one is printed. Exit 1 if a shape differs or less than 99 per cent of them are known.
 """
 import argparse
 import json

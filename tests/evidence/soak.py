@@ -69,7 +69,7 @@ def children(process):
 
 
 def marked(mark):
-    """Processes that run with our mark, whoever their parent is now."""
+    """Processes that run with our mark, with any parent."""
     found = []
     for folder in pathlib.Path("/proc").iterdir():
         try:
@@ -81,7 +81,7 @@ def marked(mark):
 
 
 def locks(root):
-    """Of files below a folder."""
+    """The size of all files below a folder."""
     inodes = {str(p.stat().st_ino) for p in root.rglob("*") if p.is_file()}
     lines = [line.split() for line in pathlib.Path("/proc/locks").read_text(encoding="ascii").splitlines()]
     return sum(any(word.rpartition(":")[2] in inodes for word in line if word.count(":") == 2) for line in lines)
@@ -194,7 +194,7 @@ class Soak:
         elif end and how == "worker killed" and end[0] == 2 and "it kills the runtime" in end[1]:
             self.refused_runtime += 1  # it died of the model itself, as far as one can see
         elif end and end[0] in (-signal.SIGINT, -signal.SIGTERM) and self.outputs() == before:
-            self.too_early += 1  # it was being loaded: nobody listened yet
+            self.too_early += 1  # it was being loaded: no handler was installed yet
         elif end and how != "killed":
             self.fault(f"{how}, {name}: exit {end[0]}: {end[1]}")
 

@@ -3,7 +3,7 @@
 """Very large models: a decoder of tens of billions of parameters, whose weights are holes of a file, and a model of very many nodes.
 
   tests/evidence/very_large.py [--layers 72] [--nodes 100000] [--seconds 1500] [--record FILE.jsonl] [--check]
-Each is inspected, optimized by cost and checked; time and peak of memory of each are told, and how much of the disk the result takes: holes stay holes. 72
+Each is inspected, optimized by cost and checked; time and peak of memory of each are printed, and how much of the disk the result takes: holes stay holes. 72
 layers are 70 billion parameters, 280 GB of float32. --check: one layer and 2,000 nodes.
 """
 import argparse
@@ -60,7 +60,7 @@ def sparse_decoder(layers, path):
 
 
 def many_nodes(count, path):
-    made = decoder.Decoder(-(-count // 54))  # so many has a layer
+    made = decoder.Decoder(-(-count // 54))  # the number of a layer
     return made.save(path), len(made.data) // 4
 
 

@@ -6,7 +6,7 @@ import time
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["ml_dtypes", "numpy", "onnx", "onnx.checker", "onnxruntime"])
-# Starting a process asks all others whether they have ended, and an exit code can be read once only: two threads that ask for the same one at the same time
+# Starting a process checks whether all others have ended, and an exit code can be read only once: two threads that wait for the same process at the same time
 # get the code and 255.
 _asking = threading.Lock()
 

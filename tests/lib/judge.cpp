@@ -1,10 +1,10 @@
-// isomer-judge: asks the judge many questions with one warm worker, for the evidence scripts judge_*.py.
+// isomer-judge: sends the judge many requests with one warm worker, for the evidence scripts judge_*.py.
 //
 //   isomer-judge pairs RUNTIME SECONDS     reads lines "A.onnx<TAB>B.onnx", answers each with a line of JSON
 //   isomer-judge faults COUNT MODEL        makes workers die in every way at random moments; a line of JSON
 //   at the end
 //   isomer-judge cache FILE SECONDS        stores and looks up until the time is over or it is killed
-//   isomer-judge fill-cache FILE COUNT     stores so many
+//   isomer-judge fill-cache FILE COUNT     stores COUNT entries
 //   isomer-judge damaged-caches COUNT      reads lines that name caches which were filled so and then damaged
 #include <fmt/format.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ int commit_faults(int count, const std::string& model) {
   WorkerOptions options;
   options.may_fault = true;
   options.limits.memory_bytes = 600 << 20;
-  options.call_seconds = 1.5;  // a hang costs the test so much
+  options.call_seconds = 1.5;  // a hang costs the test this time
   auto judge = Judge::start(options);
   if (!judge) return fail(judge.error().what);
   const std::string kinds[] = {"segfault", "abort", "divide", "memory", "hang", "garbage", "exit"};
@@ -165,7 +165,7 @@ TimingSamples samples_of(int number) {
   return {{Round{true, std::vector<BlockTimes>(20, block)}}, {}};
 }
 
-// Says "stored N" only after the cache has acknowledged it, so that whoever reads can hold the cache to it.
+// Says "stored N" only after the cache has acknowledged it, so that the reader can rely on it.
 int use_cache(const std::string& path, double seconds) {
   const auto cache = TimingCache::open(path);
   const std::string owner = std::to_string(::getpid());

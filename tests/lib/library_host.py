@@ -112,7 +112,7 @@ class Died(Exception):
 
 
 class Host:
-    """The process, started when it is first asked and again after it died."""
+    """The process, started at the first request and again after it died."""
 
     def __init__(self, isomer):
         self.command = [sys.executable, "-I", "-S", str(pathlib.Path(__file__).resolve()), *(str(pathlib.Path(isomer).parent / n) for n in

@@ -1,7 +1,7 @@
 """Changes that make another model of a model, drawn by chance, for tests/evidence/prove_mutants.py.
 
 A family is what is done to both models first, so that there is something of its kind to change, and what is then done to one of them.
-Each says what it did, or None where there is nothing of its kind.
+Each says what it did, or None if there is no place for it.
 """
 import copy
 import dataclasses

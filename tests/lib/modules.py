@@ -52,7 +52,7 @@ def is_made_for(folder, feed):
 
 
 def session(model, library=None):
-    """Of ONNX Runtime, on one thread, with all of its optimizations; maybe with a library of operators."""
+    """A session of ONNX Runtime, on one thread, with all of its optimizations; maybe with a library of operators."""
     options = onnxruntime.SessionOptions()
     if library:
         options.register_custom_ops_library(str(library))

@@ -45,8 +45,8 @@ class Outcome:
         self.code, self.stdout, self.stderr, self.seconds, self.peak_bytes = code, stdout, stderr, seconds, peak_bytes
 
 
-# A process begins with the peak of the one that starts it, which here may hold a whole model. So a small one starts it, and tells its number, then
-# its exit code, seconds and peak.
+# A process begins with the peak of the one that starts it, which here may hold a whole model. So a small process starts it, and reports its number, then its
+# exit code, seconds and peak.
 _LAUNCHER = """import os, sys, time
 tell = int(sys.argv[1])
 os.set_inheritable(tell, False)

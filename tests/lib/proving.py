@@ -1,4 +1,4 @@
-"""`isomer prove` asked many times: one answer as a record, and what records say together."""
+"""`isomer prove` run many times: one answer as a record, and a summary of records."""
 import collections
 import json
 import statistics
@@ -50,7 +50,7 @@ def loads(path):
 def runtime_difference(a, b, seed):
     """The largest relative difference on three sets of inputs; None: the runtime does not run them."""
     numbers, worst = np.random.default_rng(seed), 0.0
-    for largest in (2, 2, 1):  # integers below it: at last all of them zero, as masks that nobody draws are
+    for largest in (2, 2, 1):  # integers below it: at last all of them zero, which masks are and random draws are not
         feeds = {}
         for i in a.get_inputs():
             shape = [d if isinstance(d, int) else int(numbers.integers(1, 4)) for d in i.shape]
@@ -88,7 +88,7 @@ def tell_unproved(fields, records):
 
 
 def false_refutations(records, equal=EQUAL):
-    """Those that ONNX Runtime shows equal; each is told."""
+    """Those that ONNX Runtime shows equal; each is printed."""
     wrong = [r for r in records if r["verdict"] == "refuted" and r.get("difference") is not None and r["difference"] <= equal]
     for r in wrong:
         print(f"WRONG: refuted, and ONNX Runtime shows it equal ({r['difference']:.1e}): {r}")

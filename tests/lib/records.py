@@ -29,7 +29,7 @@ def build():
 
 
 def head():
-    """What made a file of records. Of folders only the last name is kept: a result says nothing of where it was measured."""
+    """What made a file of records. Only the last name of a folder is kept, so that a result does not contain the place of the measurement."""
     import onnxruntime
     arguments = [pathlib.Path(a).name if a.startswith("/") else a for a in sys.argv[1:]]
     script = pathlib.Path(sys.argv[0]).resolve()

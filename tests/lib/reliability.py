@@ -1,6 +1,6 @@
 """What was tried of a promise, how often, and what went wrong: lines of bench/results/reliability.jsonl, from which docs/reliability.md is written.
 
-A script with a long form takes --record FILE.jsonl and tells its figures with `record`. A promise has one line, the newest: a second run replaces it.
+A script with a long form takes --record FILE.jsonl and writes its figures with `record`. A promise has one line, the newest: a second run replaces it.
 """
 import fcntl
 import json
@@ -13,7 +13,7 @@ import time
 import records
 
 START = time.monotonic()
-SHOWN = 5  # of what went wrong
+SHOWN = 5  # of the failures
 
 
 def add_option(parser):

@@ -11,7 +11,7 @@ def digest(path):
 
 
 def without_stamp(path):
-    """Of a model, the digest of its bytes before the last of them, which say who made it: a second file, put in the place of the first."""
+    """The digest of a model's bytes before the last of them, which name its maker: a second file, put in the place of the first."""
     try:
         metadata = onnx.load(path, load_external_data=False).metadata_props
     except Exception:  # noqa: BLE001 - whatever protobuf raises: it is no whole model

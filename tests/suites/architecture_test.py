@@ -47,7 +47,7 @@ for script in (ROOT / "tests" / "evidence").glob("[a-z]*.py"):
     if not re.search(r"^# (ci|nightly)( \w+)?:", script.read_text(encoding="utf-8"), re.M) and script.name not in nightly:
         faults.append(f"tests/evidence/{script.name}: neither its first lines nor tools/nightly say when it runs")
 
-# The presets that CONTRIBUTING tells of are there, and .ci/run builds those that it is said to build.
+# The presets in CONTRIBUTING exist, and .ci/run builds those that CONTRIBUTING names.
 presets = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))["configurePresets"]}
 contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 rows = re.findall(r"^\| (`.+?`) \|", contributing.split("## Build presets", 1)[1].split("\n## ", 1)[0], re.M)

@@ -86,7 +86,7 @@ class Oracle(unittest.TestCase):
         self.assertIsNotNone(self.falsehood(X % "dead = Log(x) y = Identity(x)", X % "l = Log(x) d = Sub(l,l) y = Add(x,d)"))
 
     def test_a_node_that_no_output_needs_may_fail(self):
-        """The runtime runs it. So B may not have one that fails where A runs; where A has one nothing is asked."""
+        """The runtime runs it. So B may not have one that fails where A runs; where A has one, B may do anything."""
         dead, alive = Model(X % "dead = Gather(x,i) y = Identity(x)", {"i": i64(2)}), Model(X % "y = Identity(x)")
         self.assertIn("the second fails", self.falsehood(alive, dead))
         self.assertIsNone(self.falsehood(dead, alive))

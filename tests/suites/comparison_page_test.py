@@ -1,4 +1,4 @@
-"""The page about other tools tells losses, failures and false proofs as it tells wins."""
+"""The page about other tools lists losses, failures and false proofs as it lists wins."""
 import unittest
 
 import _paths  # noqa: F401
@@ -36,7 +36,7 @@ class Page(unittest.TestCase):
         self.assertEqual(self.row("| OnnxSlim |"), "| OnnxSlim | 2 | 1 | 1 | 0 | 1.490 | 1.49 | 1.49 | 2.0 | 5 | 0 | 0 | 1 |")
 
     def test_only_sure_differences_are_wins_or_losses(self):
-        lost, won = self.section("Where another is surely faster"), self.section("Where isomer is surely faster")
+        lost, won = self.section("Where another tool is faster"), self.section("Where isomer is faster")
         self.assertIn("| b | onnxsim | 1.00 [1.00, 1.00] | 1.30 [1.29, 1.31] |", lost)
         self.assertTrue(lost[0].endswith(": 1") and won[0].endswith(": 1"), (lost, won))
         self.assertIn("| a | onnxsim | 1.50 [1.49, 1.51] | 0.80 [0.79, 0.81] |", won)

@@ -74,7 +74,7 @@ class Regions(unittest.TestCase):
 
     def test_a_node_without_a_formula_in_the_middle(self):
         first, value, constants = blocks(2, 64)
-        # Sorted, which puts the size of what follows beyond what is known; its neighbours are compiled.
+        # Sorted, which puts the size of the following values beyond inference; its neighbours are compiled.
         body = first + f"u, ui, uj, uc = Unique <sorted = 1> ({value}) n = ReduceMax <keepdims = 0> (u) "
         second, end, more = blocks(2, 64, value, "s")
         model = model_of(body + second + f"y = Add ({end}, n)", {"x": [48, 64]}, {"y": "float", "n": "float"}, constants | more)
@@ -133,7 +133,7 @@ class Regions(unittest.TestCase):
         self.assert_unchanged(self.compiled(model), "worth")
 
     def test_what_is_not_surely_faster_is_not_taken(self):
-        # Whatever was measured: a gain that is asked for, and that nothing has.
+        # Independent of the measurement: a required gain that no region has.
         body, value, constants = blocks(3, 32)
         answer = self.compiled(model_of(body + f"y = Identity ({value})", {"x": [64, 32]}, {"y": "float"}, constants), "--seconds", "0.5", "--min-gain", "99")
         self.assert_unchanged(answer, "faster")

@@ -24,7 +24,7 @@ import modules
 import programs
 
 isomer = programs.program("isomer")
-# Of the largest value: sums are added up in another order, and exp, tanh and erf are other polynomials than the runtime's.
+# Relative to the largest value: sums are added in another order, and exp, tanh and erf are other polynomials than the runtime's.
 TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12, np.dtype(np.float16): 2e-3}
 draw = np.random.default_rng(3)
 
@@ -426,7 +426,7 @@ class Compares(Compiles):
         kept = self.compiled("--seconds", "0.01")
         self.assertTrue(kept["errors"]["kept"], kept)
         self.assertLessEqual(kept["errors"]["module"], max(2 * kept["errors"]["runtime"], 1e-6))
-        never = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001")  # then the last way is taken, and that is told
+        never = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001")  # then the last way is used, and the output says so
         self.assertEqual((never["sums"], never["errors"]["kept"], never["winograd"]), ("direct", False, 0))
         chosen = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001", "--sums", "fast")
         self.assertEqual((chosen["sums"], chosen["errors"]["kept"]), ("fast", False))
@@ -618,7 +618,7 @@ class Threads(Compiles):
                  {"w": weights(64, 32, 3, 3), "v": weights(64, 64, 3, 3)}),
             # panels of Winograd's weights
             Case("a = Exp (x) y = Conv <pads = [1, 1, 1, 1]> (a, w)", {"x": normal(2, 256, 14, 13)}, "y", {"w": weights(272, 256, 3, 3)}),
-            # strips: rows that are few, two windows one after the other, zeros behind the last row, a sum of what went round
+            # strips: rows that are few, two windows one after the other, zeros behind the last row, a sum over a ring buffer
             Case("d = Conv(x, a) f = Clip(d) g = Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) y = Conv(g, c)",
                  {"x": normal(1, 16, 3, 480)}, "y", {"a": weights(96, 16, 1, 1), "b": weights(96, 1, 3, 3), "c": weights(24, 96, 1, 1)}),
             Case("d = Conv(x, a) f = Relu(d) g = Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) h = Conv(g, c) i = Conv(h, a) j = Relu(i) "
@@ -811,7 +811,7 @@ class Sizes(Compiles):
         self.check_at(1, 2, 3, 17, 20, 33, 64, 130)
 
     def test_a_size_that_works_as_one_number_alone(self):
-        # Of open height and width; the sum with a constant is right at one height.
+        # With open height and width; the sum with a constant is right at one height.
         weights = {"w": normal(16, 3, 3, 3) / 5, "edge": normal(20, 1)}
         self.model = model_of([Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Add (a, edge) y = Relu (b)", {"x": normal(1, 3, 20, 20)}, "y", weights)])
         for axis, name in ((2, "height"), (3, "width")):
@@ -845,7 +845,7 @@ class Sizes(Compiles):
 
 
 class Batches(Compiles):
-    """Models whose batch is of any size, which a run is told."""
+    """Models with a batch of any size, which each run gets."""
 
     def setUp(self):
         super().setUp()
@@ -1227,7 +1227,7 @@ class Refuses(Compiles):
             running.send_signal(signal.SIGINT)
             _, words = running.communicate(timeout=30)
         self.assertEqual(running.returncode, 130, words)
-        self.assertIn("it was stopped: nothing was written", words)
+        self.assertIn("it was stopped: no file was written", words)
         self.assertFalse((self.path / "compiled").exists())
 
     def test_a_node_without_a_formula(self):

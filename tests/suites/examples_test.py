@@ -1,4 +1,4 @@
-"""Each example runs, in a folder of its own; those that lack a package say so. All of them are told in examples/README.md."""
+"""Each example runs, in a folder of its own; those that lack a package say so. All of them are listed in examples/README.md."""
 import os
 import pathlib
 import subprocess

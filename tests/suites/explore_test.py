@@ -143,7 +143,7 @@ class Explore(unittest.TestCase):
         os.utime(owner, (time.time() - 3600,) * 2)
         self.explore("--objective", "load-time", "-o", str(self.path / "fast.onnx"), "--seconds", "0.2", "--budget", "2s")
         self.assertFalse(left.exists())
-        self.assertTrue(other.exists())  # nobody knows whose it is
+        self.assertTrue(other.exists())  # its owner is unknown
 
     def test_the_page_shows_each_pass_that_was_measured(self):
         page = self.path / "page.html"

@@ -1,4 +1,4 @@
-"""isomer gate: what passes, what fails, what nobody is sure of; on a real runtime, without any absolute time."""
+"""isomer gate: what passes, what fails, what is not sure; on a real runtime, without any absolute time."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ os.environ["VIRTUAL_ENV"] = sys.prefix
 
 
 def layers(count, factor=1.0):
-    """So many equal layers; a factor for one of its constants."""
+    """`count` equal layers; a factor for one of its constants."""
     lines = " ".join(f"p{k} = Mul({'x' if k == 0 else f'v{k - 1}'}, c) v{k} = Erf(p{k})" for k in range(count))
     return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
       g (float[1, 20000] x) => (float[1, 20000] v{count - 1}) <float c = {{ {factor} }}> {{ {lines} }}""")
@@ -61,7 +61,7 @@ class Gate(unittest.TestCase):
         self.assertEqual(answer["equality"]["proof"], "proved")
 
     def test_what_cannot_be_decided_is_said_to_be_unsure(self):
-        # Nothing is surely faster than itself.
+        # No model is faster than itself with 95 % confidence.
         base = self.save(layers(1), "base.onnx")
         answer = self.gate(base, base, "--min-ratio", "1", "--seconds", "2", code=3)
         self.assertEqual(answer["verdict"], "unsure")

@@ -35,7 +35,7 @@ def run_paths(dynamic):
 
 
 def machine_paths(isomer):
-    """What would tell where it was built: the sources, the build, what was installed for it, whose home it was."""
+    """What would show where it was built: the sources, the build, what was installed for it, whose home it was."""
     home = os.path.expanduser("~").rstrip("/")
     return {str(programs.ROOT), str(isomer.parent), "/.deps/", *([f"{home}/"] if home.count("/") > 0 else [])}
 

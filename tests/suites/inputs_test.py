@@ -79,7 +79,7 @@ class Inputs(unittest.TestCase):
     def test_the_height_that_constants_demand(self):
         said = self.inputs(line_reader())
         self.assertRegex(said, r"x 1x3x(48|64|80)x128 ")
-        self.assertIn("found, which the model's constants demand", said)
+        self.assertIn("found, which the model's constants require", said)
         self.assertIn("W=128", said)
 
     def test_the_samples_of_a_state(self):
@@ -103,7 +103,7 @@ class Inputs(unittest.TestCase):
     def test_optimize_runs_at_what_was_found(self):
         out = self.path / "out.onnx"
         report = json.loads(self.isomer("optimize", self.save(line_reader()), "-o", out, "--budget", "8s", "--json", "--quiet"))
-        self.assertIn("which the model's constants demand", report["inputs"])
+        self.assertIn("which the model's constants require", report["inputs"])
         self.assertNotIn("does not run", report["reason"])
 
     def test_fix_shape_takes_it_too(self):

@@ -23,7 +23,7 @@ RULE = "rule same\ngiven float[N] x\nleft { y = Relu(x) } => y\nright { y = Relu
 
 
 def told(title):
-    """The names that a section tells: the first cells of its table, or the outer names of its first line that is an object."""
+    """The names in a section: the first cells of its table, or the outer names of its first line that is an object."""
     section = TEXT.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.M)
     if rows:

@@ -41,7 +41,7 @@ def model(nodes, constants, inputs, outputs):
 
 
 def branches(batch="N"):
-    """Two branches and a skip that are one convolution, with a batch that nobody fixed."""
+    """Two branches and a skip that are one convolution, with an open batch."""
     node = helper.make_node
     return model([node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]), node("Conv", ["x", "v"], ["b"]), node("Add", ["a", "b"], ["c"]),
                   node("Add", ["c", "x"], ["d"]), node("Relu", ["d"], ["y"])],
@@ -178,7 +178,7 @@ class Optimize(unittest.TestCase):
         self.assertIn("rounded less", told)
 
     def test_denormal_weights_become_zero_and_that_is_said(self):
-        """A processor that minds them takes a hundred times as long; one that does not leaves the model as it is."""
+        """A processor that is slow with them takes 100× longer; on another one the model stays as it is."""
         node, w = helper.make_node, np.full((64, 64, 3, 3), 1e-40, np.float32)
         w[0] = 0.1
         constants = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.array([1, 1e-41], np.float32), "k")]
@@ -193,7 +193,7 @@ class Optimize(unittest.TestCase):
         if report["result"] == "unchanged":
             self.assertLess(tried[0]["low"], 1.1)
             return
-        # Of the divisor's numbers none is written otherwise.
+        # No number of the divisor is changed.
         self.assertEqual(report["flushed"], 63 * 64 * 9)
         said = subprocess.run([isomer, "check", str(source), str(out), f"{out}.cert"], capture_output=True, text=True, check=True).stdout
         self.assertIn(f"but for {63 * 64 * 9} denormal numbers of its constants, which are zero", said)
@@ -326,9 +326,9 @@ class Optimize(unittest.TestCase):
     def test_measured_and_faster(self):
         source = self.save(branches(1))
         report = self.optimize(source, "--budget", "30s")
-        # The machine may be too busy to tell; then nothing may have changed.
+        # The machine may be too busy to decide; then nothing may have changed.
         if report["result"] == "unchanged":
-            self.assertRegex(report["reason"], "what was found|time ran out")
+            self.assertRegex(report["reason"], "the best candidate|time ran out")
             self.assertEqual((self.path / "out.onnx").read_bytes(), source.read_bytes())
             return
         self.assertGreater(report["low"], 1.02)

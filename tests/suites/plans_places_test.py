@@ -156,7 +156,7 @@ with tempfile.TemporaryDirectory() as name:
         check("a registry that lies is not believed", plans.pull(folder / "wary2", f"{address}:latest") == (79, 1))
         server.shutdown()
 
-    # Who measured.
+    # Signers of measurements.
     if shutil.which("ssh-keygen"):
         for who in ("alice", "mallory"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / who)], check=True, capture_output=True)
@@ -173,7 +173,7 @@ with tempfile.TemporaryDirectory() as name:
             mine.write(f"v1/index/{'a' * 16}/{told[number]}", entry)
             if number < 2:
                 check("an entry is signed", signatures.sign(folder / "mine", folder / ("alice" if number == 0 else "mallory")) == number + 1)
-        # Alice signed the first; Mallory, whom nobody knows, the first two; and a signature of one entry is none of another.
+        # Alice signed the first; Mallory, an unknown signer, the first two; and a signature of one entry is not valid for another.
         stolen = next(n for n in mine.list(f"v1/signatures/{told[0]}/") if signatures.signer_of(
             mine.read(f"v1/index/{'a' * 16}/{told[0]}"), mine.read(n), allowed) == "alice")
         mine.write(f"v1/signatures/{told[2]}/{stolen.rsplit('/', 1)[1]}", mine.read(stolen))

@@ -48,7 +48,7 @@ class Block:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=8)
 
     def statistics(self, channels):
-        """Of a normalization, and the scale and shift that it comes to."""
+        """A normalization, and the scale and shift that it equals."""
         all_of_it = [self.random.uniform(0.5, 2, channels), self.random.standard_normal(channels),
                      self.random.standard_normal(channels), self.random.uniform(0.5, 2, channels)]
         scale, shift, mean, variance = (v.astype(np.float32) for v in all_of_it)

@@ -274,7 +274,7 @@ class Models(Provider):
         # The same, written out.
         plain = self.save(HEAD + "g (float[N, 3] x) => (float[N, 3] y) { a = Add (x, x) y = Relu (a) }", "plain.onnx")
         self.check_used(self.load(plain), plain, {"x": X})
-        # Where the runtime is told to leave them, nothing is known of what they compute.
+        # Where the runtime must leave them, their computation is unknown.
         options = onnxruntime.SessionOptions()
         options.add_session_config_entry("session.disable_aot_function_inlining", "1")
         left = self.load(model, session_options=options)

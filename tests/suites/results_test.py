@@ -1,4 +1,4 @@
-"""What the documents tell of results is what bench/tell.py writes from bench/results; links between documents lead somewhere."""
+"""The documents' figures are those that bench/tell.py writes from bench/results; links between documents lead somewhere."""
 import os
 import pathlib
 import re

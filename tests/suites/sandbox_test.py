@@ -69,7 +69,7 @@ def main():
                 if attempt in NEED_LANDLOCK and not has_landlock():
                     unshown.append(attempt)
                     continue
-                # Of another's memory an address is needed: that of this process, which is another one to both.
+                # Another process's memory needs an address: that of this process, which is another one to both.
                 mine = environment | {"ISOMER_ATTEMPT": attempt} | ({"ISOMER_ATTEMPT_PROCESS": str(os.getpid())} if attempt == "memory of another" else {})
                 before = box(folder)
                 free = subprocess.run([sys.executable, "-c", FREE, str(library), attempt], env=mine | {"TMPDIR": str(folder)}, capture_output=True, text=True,
@@ -85,7 +85,7 @@ def main():
                     shown += 1
                     wrong += [f"{attempt}: refused with {answer.group(1)}"] * (answer.group(1) != "0")
                 elif free.stdout.strip() != "0":
-                    unshown.append(attempt)  # this machine allows nobody to
+                    unshown.append(attempt)  # this machine allows no process to
                 else:
                     shown += 1
                     wrong += [f"{attempt}: possible"] * (answer.group(1) == "0")

@@ -1,4 +1,4 @@
-"""The bill of materials names every pin of the tree, and everything that is downloaded has a hash that somebody compares."""
+"""The bill of materials names every pin of the tree, and everything that is downloaded has a hash that is compared."""
 import json
 import os
 import pathlib

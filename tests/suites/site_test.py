@@ -1,4 +1,4 @@
-"""The documents as a site: every link leads somewhere, every document can be reached, and nothing is asked of a network."""
+"""The documents as a site: every link leads somewhere, every document can be reached, and no network is used."""
 import os
 import pathlib
 import re
@@ -29,7 +29,7 @@ with tempfile.TemporaryDirectory() as name:
             assert (page.parent / link).exists(), f"{page.name}: the menu leads to {link}"
         assert menu.count("<a ") > 15 and menu.count("<h2>") > 5, f"{page.name} has no menu"
 
-# It can fail: a link to nowhere, a heading that is not there, a document that nobody links to.
+# It can fail: a link to nowhere, a heading that is not there, a document without a link to it.
 with tempfile.TemporaryDirectory() as name:
     copy = pathlib.Path(name)
     (copy / "tools").mkdir()

@@ -56,7 +56,7 @@ class SizesFrom(unittest.TestCase):
             self.assertIn(SAYS, accepted.stdout)
             refused = self.run_program(*words, a, b, certificate, "--sizes-from", "0", program=program)
             self.assertEqual(refused.returncode, 1)
-            self.assertIn("size 0 is asked about", refused.stderr)
+            self.assertIn("size 0 is required", refused.stderr)
         self.assertNotEqual(self.prove(a, b, "--sizes-from", "0")[0].returncode, 0)
 
     def test_a_certificate_without_the_field_is_about_all_sizes(self):

@@ -67,7 +67,7 @@ class Table(unittest.TestCase):
     def test_the_document_says_how_many(self):
         text = " ".join((packages.ROOT / "docs" / "deployed.md").read_text(encoding="utf-8").split())
         verdicts = [pair.verdict for pair in pairs.PAIRS]
-        self.assertIn(f"{len(list(models.table()))} distinct trained models lie inside of {len(packages.PACKAGES)} packages", text)
+        self.assertIn(f"{len(list(models.table()))} distinct trained models are in {len(packages.PACKAGES)} packages", text)
         self.assertIn(f"lists {len(verdicts)} pairs in the wild", text)
         for verdict, words in (("equal", "other graphs"), ("near", "rounding or denormals"), ("different", "under one name")):
             self.assertIn(f"{words} ({verdicts.count(verdict)})", text)
@@ -140,7 +140,7 @@ class Answers(unittest.TestCase):
 
 
 class Fetching(unittest.TestCase):
-    """An archive with one model, in a folder of its own; the client must not be asked."""
+    """An archive with one model, in a folder of its own; the client must not be called."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

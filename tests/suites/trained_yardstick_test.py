@@ -1,4 +1,4 @@
-"""How runs of trained models are judged and told, on made-up runs: needs neither models nor the command."""
+"""How runs of trained models are judged and reported, on made-up runs: needs neither models nor the command."""
 import pathlib
 import tempfile
 import types

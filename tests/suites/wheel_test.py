@@ -1,4 +1,4 @@
-"""The Python package: its wheel, made of this build, in a fresh environment that knows nothing of this tree.
+"""The Python package: its wheel, made of this build, in a fresh environment without this tree.
 
   tests/suites/wheel_test.py                 makes the wheel of $ISOMER's build, installs it, runs what is below
   tests/suites/wheel_test.py --wheel FILE    the same for a wheel that is there already, with this Python
@@ -62,7 +62,7 @@ def fresh_environment(wheel, folder):
 
 
 def import_milliseconds(python, environment):
-    """Of `import isomer` alone, as this process's own time: the median of some."""
+    """The time of `import isomer` alone, as this process's own time: the median of some runs."""
     program = "import time; t = time.process_time(); import isomer; print(time.process_time() - t)"
     return 1000 * statistics.median(float(run(python, "-c", program, env=environment)) for _ in range(7))
 
@@ -111,7 +111,7 @@ def check_documented(page):
 
 
 def has_compiler():
-    """Of C++, which only `compile` needs; an old system may have none."""
+    """Whether there is a C++ compiler, which only `compile` needs; an old system may have none."""
     folders = [pathlib.Path(p) for p in os.environ["PATH"].split(":")]
     return bool(os.environ.get("CXX")) or any(next(folder.glob(name), None) for folder in folders for name in ("clang++*", "g++*"))
 

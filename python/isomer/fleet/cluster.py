@@ -1,8 +1,8 @@
-"""Tasks over the machines of a Ray cluster. Ray starts processes where we say; who does what, and what is done, is in files (protocol.py).
+"""Tasks over the machines of a Ray cluster. Ray starts processes at given places; claims and results are in files (protocol.py).
 
-A machine says its kind when it joins: ray start --address=HEAD --num-cpus=0 --resources='{"kind:fast": 1, "measuring": 1}'. Each task asks for
+A machine says its kind when it joins: ray start --address=HEAD --num-cpus=0 --resources='{"kind:fast": 1, "measuring": 1}'. Each task requires
 its kind and for the one measuring slot of its machine, so nothing measures beside something else. Ray never repeats a task by itself
-(max_retries=0) and keeps no result: it is told who ended, and the files say what that came to.
+(max_retries=0) and keeps no result: it reports which process ended, and the files have the result.
 """
 import json
 import sys
@@ -27,7 +27,7 @@ def kind_of(node):
 
 
 class Fleet:
-    """The machines, what they are, and who is left out."""
+    """The machines, their properties, and those that are left out."""
 
     def __init__(self, address, where, isomer, lease=protocol.LEASE, tell=print, get_on=lambda: None):
         self.address, self.where, self.isomer, self.lease, self.tell, self.get_on = address, str(where), isomer, lease, tell, get_on
@@ -80,7 +80,7 @@ class Fleet:
         self.tell(f"left out: {kind} {node[:12]}: {why}")
 
     def run(self, tasks, kinds, probing=None, stop=lambda: False):
-        """All tasks, each on a machine of its kind, until all are done or somebody says stop. Records by task."""
+        """All tasks, each on a machine of its kind, until all are done or the run is stopped. Records by task."""
         store, clock = place(self.where), Clock()
         records, running, admitted, probes = {}, {}, set(), {}
         begun, failures = time.monotonic(), Counter()

@@ -22,7 +22,7 @@ COMPILING = 900  # the same of a compilation, which has no budget of its own
 
 
 def model_digest(path):
-    """Of a model's file and of what lies beside it in files of its own."""
+    """The digest of a model's file and of the files of its weights."""
     data = pathlib.Path(path).read_bytes()
     import onnx
     names = sorted({e.value for t in _external(onnx.load_from_string(data)) for e in t.external_data if e.key == "location"})
@@ -227,7 +227,7 @@ def tune(options):
             continue
         done += 1
         files = result_of(records[identity], store)["files"]
-        # Records of one name are of one unit; whichever came first stays, since nobody believes them: they are measured again.
+        # Records of one name are of one unit. The first one stays, since records are untrusted: they are measured again.
         targets = {f: f"{name}/{f.removeprefix('compiled/')}" for f in files if f.startswith("compiled/")} | {"stdout": f"{name}.json"}
         targets |= {f: f for f in files if f.startswith("tuning/") and not (out / kind / f).exists()}
         result = collect(records[identity], store, out / kind, targets)
@@ -238,7 +238,7 @@ def tune(options):
 
 
 def parser():
-    """Of `isomer fleet`."""
+    """The options of `isomer fleet`."""
     out = argparse.ArgumentParser(prog="isomer fleet", description="The same work on many machines, over a Ray cluster (docs/fleet.md).")
     commands = out.add_subparsers(dest="command", required=True)
 
@@ -343,9 +343,9 @@ def sign_plans(arguments):
     """`isomer plans sign DIR --key KEY` and `isomer plans signers DIR --signed-by FILE`; its exit code."""
     out = argparse.ArgumentParser(prog="isomer plans")
     commands = out.add_subparsers(dest="command", required=True)
-    signing = commands.add_parser("sign", help="Sign each entry of a store: who measured")
+    signing = commands.add_parser("sign", help="Sign each entry of a store, with its measurement")
     signing.add_argument("--key", required=True, help="an SSH key; a public one if an agent has the private")
-    signers = commands.add_parser("signers", help="Who signed the entries of a store")
+    signers = commands.add_parser("signers", help="List the signers of a store's entries")
     signers.add_argument("--signed-by", required=True, metavar="FILE", help="ssh-keygen's file of allowed signers")
     for command in (signing, signers):
         command.add_argument("store")

@@ -15,8 +15,8 @@ import uuid
 
 from .protocol import Lost
 
-MOST_BYTES = 8 << 30  # of a file that is read, if nobody says less
-LISTING = "v1/list.txt"  # what a web server holds, which can't be asked for its files: written by `push`
+MOST_BYTES = 8 << 30  # default limit of a file that is read
+LISTING = "v1/list.txt"  # the list of files for a web server, which can't list them: written by `push`
 
 
 class Directory:
@@ -208,7 +208,7 @@ MOST_MANIFEST_BYTES = 64 << 20
 
 
 def titles(manifest):
-    """Of a manifest's bytes: the digests of its layers by their titles. What is no manifest has none."""
+    """The digests of a manifest's layers by their titles. Bytes that are no manifest have none."""
     try:
         layers = json.loads(manifest)["layers"]
         return {layer["annotations"][TITLE]: layer["digest"] for layer in layers if TITLE in (layer.get("annotations") or {})}

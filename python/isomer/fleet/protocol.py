@@ -1,10 +1,10 @@
-"""Who does a task, and how its result becomes the one result: claims, leases and commits as files that everybody sees.
+"""Which worker does a task, and how its result becomes the one result: claims, leases and commits as shared files.
 
 Pure: functions here are generators that yield what they want done (`Read`, `Put`, ...) and get the answer sent back, so the same code
 runs against a directory or a bucket (`drive`) and inside of a simulator (tests/evidence/fleet_simulator.py), which loses, delays and repeats
 whatever it likes.
 
-  claims/TASK/EPOCH    who has it; made once (`Create`), so one worker has each epoch
+  claims/TASK/EPOCH    the worker that has it; made once (`Create`), so one worker has each epoch
   beats/TASK/EPOCH     changes while its worker lives
   objects/DIGEST       what was found, named by its digest
   done/TASK            which object is the result; made once, and never changed
@@ -12,7 +12,7 @@ whatever it likes.
 What holds, whatever is lost (the simulator checks it):
 - a task has one result, which is complete and never changes: objects are written before `done` names them, and `done` is made once;
 - no clock is compared with another's: a worker is given up when its beat has not changed for a lease by the watcher's own clock;
-- what a worker was told is done stays done; who isn't told (the answer was lost) asks again before doing anything.
+- a task that a worker saw as done stays done; if the answer was lost, the worker repeats the request before any work.
 """
 import hashlib
 import json
@@ -24,7 +24,7 @@ PATIENCE = 5  # times that a request is tried again before its worker gives up
 
 
 class Lost(Exception):
-    """No answer came. What was asked for may have happened, and may still happen."""
+    """No answer came. The request may have taken effect, or may still do so."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Now:
 
 @dataclass(frozen=True)
 class Sleep:
-    """Nothing, for so many seconds."""
+    """Waits this number of seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Work:
-    """The task's own work, done beside the beats: begins it, or asks whether it has ended. None: not yet; else its result."""
+    """The task's own work, done beside the beats: begins it, or checks whether it has ended. None: not yet; else its result."""
 
     task: str
     epoch: int
@@ -95,12 +95,12 @@ def ask(request):
 
 
 def create(name, data):
-    """Makes a file once. True: these bytes are there, whoever wrote them; they say who it was."""
+    """Makes a file once. True: these bytes are there; they name their writer."""
     try:
         made = yield from ask(Create(name, data))
     except Lost:
         made = False
-    # An answer that was lost, and a request that came twice, look like somebody else's file.
+    # After a lost answer, or a request that arrived twice, the file looks like another worker's.
     return made or (yield from ask(Read(name))) == data
 
 
@@ -111,7 +111,7 @@ def is_done(task):
 
 
 def newest_claim(task):
-    """The last epoch of a task, and its claim's bytes; (0, None): nobody has claimed it."""
+    """The last epoch of a task, and its claim's bytes; (0, None): it is unclaimed."""
     names = yield from ask(List(f"claims/{task}/"))
     epochs = sorted(int(n.rsplit("/", 1)[1]) for n in names)
     if not epochs:
@@ -137,7 +137,7 @@ class Watch:
 
 
 def claim(task, worker, watch):
-    """Takes a task that nobody has, or whose worker has died: its epoch; None: somebody has it, or it is done."""
+    """Takes a task that is free, or whose worker has died: its epoch; None: another worker has it, or it is done."""
     if (yield from is_done(task)) is not None:
         return None
     epoch, _ = yield from newest_claim(task)
@@ -148,9 +148,9 @@ def claim(task, worker, watch):
 
 
 def commit(task, worker, epoch, data):
-    """Makes a result the task's result, if it has none. The record of what the result is now, whoever's."""
+    """Makes a result the task's result, if it has none. Returns the record of the current result, from any worker."""
     name = digest(data)
-    # The object first: whoever sees `done` finds it.
+    # The object first: a reader that sees `done` must find it.
     yield from ask(Put(f"objects/{name}", data))
     record = json.dumps({"task": task, "worker": worker, "epoch": epoch, "object": name}, sort_keys=True).encode()
     yield from create(f"done/{task}", record)
@@ -158,19 +158,19 @@ def commit(task, worker, epoch, data):
 
 
 def perform(task, worker, epoch, beat=BEAT):
-    """The work of a claimed task, with beats beside it; the record of its result. None: somebody else has it now."""
+    """The work of a claimed task, with beats beside it; the record of its result. None: another worker has it now."""
     count = 0
     while True:
         count += 1
         try:
             yield from ask(Put(f"beats/{task}/{epoch}", f"{worker} {count}".encode()))
         except Lost:
-            pass  # cut off: others may take it, and the commit will tell
+            pass  # cut off: others may take it, and the commit decides
         result = yield Work(task, epoch)
         if result is not None:
             break
         yield Sleep(beat)
-    # Fenced: whoever was given up leaves it to the one who has it now.
+    # Fenced: a worker that was given up leaves the task to the current one.
     newest, _ = yield from newest_claim(task)
     if newest != epoch:
         return None
@@ -178,7 +178,7 @@ def perform(task, worker, epoch, beat=BEAT):
 
 
 def work_through(tasks, worker, lease=LEASE, beat=BEAT, idle=1.0):
-    """A worker's life: takes what nobody has until all of it is done. How many it has done."""
+    """A worker's life: takes free tasks until all are done. Returns the number that it has done."""
     watch, count = Watch(lease), 0
     while True:
         left = 0
@@ -193,7 +193,7 @@ def work_through(tasks, worker, lease=LEASE, beat=BEAT, idle=1.0):
                 record = yield from perform(task, worker, epoch, beat)
                 count += record is not None and record["worker"] == worker
             except Lost:
-                left += 1  # nobody knows
+                left += 1  # unknown
                 yield Sleep(idle)
         if left == 0:
             return count

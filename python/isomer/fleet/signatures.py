@@ -1,7 +1,7 @@
-"""Who measured: detached signatures of a store's entries, made and checked by OpenSSH (`ssh-keygen -Y`). Truth needs none: it is proved again.
+"""Signatures of measurements: detached signatures of a store's entries, made and checked by OpenSSH (`ssh-keygen -Y`). Proofs need none: they are repeated.
 
   v1/signatures/ENTRY/DIGEST    a signature of the entry of this name, in OpenSSH's armor; named by its digest, like all files of a store
-A key is anyone's SSH key. Who may sign is a file of lines `NAME KEYTYPE KEY`, as ssh-keygen(1) has it under "allowed signers".
+A key is an SSH key. The allowed signers are a file of lines `NAME KEYTYPE KEY`, as ssh-keygen(1) has it under "allowed signers".
 """
 import pathlib
 import subprocess
@@ -37,7 +37,7 @@ def signed(data, key):
 
 
 def signer_of(data, signature, signers):
-    """Whose signature it is, by the file of signers; None: nobody's that it names, or it is of something else."""
+    """The name of the signer, by the file of signers; None: no signer that it names, or a signature of other bytes."""
     with tempfile.TemporaryDirectory(prefix="isomer-sign-") as folder:
         file = pathlib.Path(folder) / "signature"
         file.write_bytes(signature)
@@ -65,7 +65,7 @@ def sign(store, key):
 
 
 def signed_entries(source, signers):
-    """Of a place: names of entries by who signed them."""
+    """The entries of a place, by their signers."""
     if not pathlib.Path(signers).is_file():
         raise NoKey(f"there is no file {signers}")
     entries, out = {n.rsplit("/", 1)[1]: n for n in source.list("v1/index/")}, {}

@@ -17,8 +17,8 @@ import time
 from . import protocol
 from .places import Clock, place
 
-MOST_EPOCHS = 6  # so often a task is begun; what always takes its machine down is told as failed
-LAST_WORDS = 2000  # characters of what a command wrote to stderr, kept with its result
+MOST_EPOCHS = 6  # a task is begun at most this often; one that always takes its machine down is reported as failed
+LAST_WORDS = 2000  # characters of a command's stderr, kept with its result
 
 
 def die_with_parent():
@@ -74,7 +74,7 @@ class Process:
             store.write(f"objects/{name}", data)
             files[path.relative_to(self.folder).as_posix()] = name
         words = (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")[-LAST_WORDS:]
-        # The same work has the same result, byte by byte: nothing of the machine is in it.
+        # The same work has the same result, byte by byte: it contains nothing about the machine.
         exit_code = self.process.returncode
         return json.dumps({"exit": exit_code, "files": files, "stderr": words if exit_code else ""}, sort_keys=True).encode()
 
@@ -115,7 +115,7 @@ def result_of(record, store):
 
 
 def processor():
-    """The processor's name and a digest of what it can do."""
+    """The processor's name and a digest of its features."""
     text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     lines = dict(line.split(":", 1) for line in text.split("\n\n")[0].splitlines() if ":" in line)
     fields = {name.strip(): value.strip() for name, value in lines.items()}
@@ -137,5 +137,5 @@ def probe(isomer, model, seconds, runtime):
     out["fingerprint"] += f"; {answer['runtime']} {answer['version']}"
     pair = answer["pairs"][0]
     if not pair["low"] <= 1 <= pair["high"]:
-        out["trouble"] = f"a model against itself is {pair['ratio']:.3f} times as fast there [{pair['low']:.3f}, {pair['high']:.3f}]"
+        out["trouble"] = f"a model compared with itself has the ratio {pair['ratio']:.3f} there [{pair['low']:.3f}, {pair['high']:.3f}]"
     return out

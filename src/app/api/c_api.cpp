@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kNoMemory = "not enough memory";
 
-// Of one thread; `text` is what isomer_last_error gives.
+// Per thread; `text` is the result of isomer_last_error.
 struct LastError {
   std::string message;
   const char* text = "";
@@ -252,7 +252,7 @@ size_t isomer_tensors_count(const isomer_tensors* tensors) {
 isomer_status isomer_tensors_at(const isomer_tensors* tensors, size_t k, isomer_tensor* tensor) {
   return answer([&] {
     const api::Tensors& all = given(tensors, "the tensors are NULL").tensors;
-    if (k >= all.size()) refuse("there are not so many tensors");
+    if (k >= all.size()) refuse("there are fewer tensors");
     const auto& [name, t] = *std::next(all.begin(), static_cast<std::ptrdiff_t>(k));
     given(tensor, "the tensor is NULL") = {name.c_str(),   static_cast<std::int32_t>(t.type),
                                            t.shape.data(), t.shape.size(),

@@ -24,7 +24,7 @@ Verdict verdict_of(Answer answer) {
                                      : Verdict::Undecided;
 }
 
-// Somebody who wants to be told, as the inner functions call them.
+// Adapts a public Progress callback to the internal functions.
 std::function<void(const std::string&)> teller(const Progress& progress) {
   return [&progress](const std::string& now) {
     if (progress) progress(now);
@@ -35,7 +35,7 @@ ProveAnswer answer_of(const Model::State& a, const Model::State& b, const Deadli
                       const ProveOptions& options) {
   if (!options.certificate.empty()) {
     const CheckedFiles checked = check_models(a.model.graph, b.model.graph, options.certificate);
-    // It may match outputs in another way than is asked for.
+    // It may match outputs in another way than requested.
     const bool is_by_position = checked.report.paired && !checked.report.paired->renamed.empty();
     const bool is_otherwise =
         options.by_position || (is_by_position && same_output_names(a.model.graph, b.model.graph));

@@ -1,4 +1,4 @@
-// From results to exceptions, and from whatever is thrown inside to Error: the only thing that leaves.
+// Converts results and internal exceptions to Error, the only exception that leaves the library.
 #pragma once
 
 #include <exception>

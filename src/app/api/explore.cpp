@@ -68,7 +68,7 @@ std::string_view noun(Objective objective, bool counts_energy) {
   ISOMER_UNREACHABLE("an objective");
 }
 
-// What all objectives share: the model as the runtime gets it, and what was asked.
+// Shared by all objectives: the model as the runtime gets it, and the request.
 struct Exploration {
   Exploration(const Model& model, const ExploreOptions& options)
       : state(model.state()),
@@ -152,10 +152,10 @@ ExploreReport report_of(const Exploration& asked, const ExploreOptions& options,
     line = fmt::format("{} times {} with {}", ratio_words(*run.ratio),
                        noun(asked.request.objective, run.counts_energy), fmt::join(best, ", "));
   else if (run.ratio)
-    line = fmt::format("none: the best set is {} times {}, which is not surely {:.3g} or more",
+    line = fmt::format("none: the best set is {} times {}, but its 95 % interval does not reach {:.3g}",
                        ratio_words(*run.ratio), noun(asked.request.objective, run.counts_energy),
                        options.min_gain);
-  else line = "none: no pass or setting that helps";
+  else line = "none: no pass or setting helps";
   ReportJson passes = ReportJson::array(), sets = ReportJson::array();
   for (const ExploreTrial& trial : run.singles) passes.push_back(to_json(trial));
   for (const ExploreTrial& trial : run.sets) sets.push_back(to_json(trial));
@@ -238,14 +238,14 @@ std::string line_of(const PreparedLoad& prepared, const ExploreOptions& options,
   if (equality.proof == "refuted") return "none: the prepared model is not equal: " + equality.why;
   if (!prepared.runs_as_fast)
     return fmt::format(
-        "none: it loads {} times faster, and whether it runs as fast is not sure: {}; more --seconds or a "
-        "quieter machine could tell",
+        "none: it loads {} times faster, but it is not sure whether it runs as fast: {}; more --seconds or a "
+        "quieter machine could decide",
         load, ratio_words(prepared.latency));
   if (!is_better)
-    return fmt::format("none: it loads {} times faster, which is not surely {:.3g} or more", load,
+    return fmt::format("none: it loads {} times faster, but the 95 % interval does not reach {:.3g}", load,
                        options.min_gain);
   std::string line =
-      fmt::format("loads {} times faster, runs {} times as fast", load, ratio_words(prepared.latency));
+      fmt::format("loads {} times faster, runs at {} times the speed", load, ratio_words(prepared.latency));
   if (prepared.pasted)
     line +=
         fmt::format("; with the options below it loads {} times faster", ratio_words(prepared.pasted->load));

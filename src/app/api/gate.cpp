@@ -51,7 +51,7 @@ GateEquality judge_equality(const Model& base, const Model& candidate, const Gat
   const bool is_proved = proof.verdict == Verdict::Proved, is_refuted = proof.verdict == Verdict::Refuted;
   out.proof = is_proved ? "proved" : is_refuted ? "refuted" : "undecided";
   out.answer = is_proved ? GateAnswer::Passes : is_refuted ? GateAnswer::Fails : GateAnswer::Unsure;
-  // A proof is about models. Two runtimes may disagree about one, and outputs may decide what nobody proved.
+  // A proof is about models. Two runtimes may disagree about one model, so outputs decide what is unproved.
   const ComparedModel &a = request.base, &b = request.candidate;
   if (is_refuted || (is_proved && a.judge == b.judge)) return out;
   const ComparedModels compared = take(

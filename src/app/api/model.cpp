@@ -72,7 +72,7 @@ Tensors run_here(const Graph& graph, const NamedTensors& feeds, Arithmetic arith
   throw NotModelledError(outcome.opaque->node, outcome.opaque->op, outcome.opaque->reason);
 }
 
-// Before it is read. Of a file that is not there, reading will say so.
+// Before the file is read. If it does not exist, the reader reports that.
 void set_file(Model::State& state, const fs::path& path) {
   std::error_code failure;
   state.file = fs::absolute(path);
@@ -210,7 +210,7 @@ bool has_open_sizes(const Graph& graph) {
   });
 }
 
-// Of a model without open sizes there is nothing to assume.
+// A model without open sizes needs no assumption.
 void set_sizes_from(Graph& graph, int least) {
   if (least != 0 && least != 1) throw Error(ErrorKind::BadInput, "sizes_from is 0 or 1");
   graph.sizes_from = has_open_sizes(graph) ? least : 0;

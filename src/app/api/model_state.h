@@ -1,4 +1,4 @@
-// What is behind a public Model, and how a runtime gets it.
+// The state behind a public Model, and how a runtime gets the model.
 #pragma once
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// `optimize` on files: the search for a graph, kernels, and what is written.
+// `optimize` on files: the search for a graph, kernels, and the output files.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -23,10 +23,10 @@ namespace {
 
 // With kernels: of the time, until the first kernels are measured, and until the search for a graph ends.
 constexpr double kShareOfFirst = 0.45, kShareOfGraph = 0.6;
-// Of what is left then, for kernels; the rest is for writing and all that was not foreseen.
+// The share of the remaining time for kernels; the rest is for writing and reserve.
 constexpr double kShareOfKernels = 0.93;
-// Of all weights. PP-OCRv6 detection has 0.10 and is 4 times as fast without them, PP-OCRv4's have 0.01 at
-// most and gain nothing.
+// The share of denormal weights that counts as many. PP-OCRv6 detection has 0.10 and is 4× faster without
+// them; PP-OCRv4's models have at most 0.01 and gain nothing.
 constexpr double kManyDenormals = 0.05;
 
 // Looks for kernels, and for a faster graph where kernels do not run all of the model, or gain little.
@@ -129,7 +129,7 @@ class JointSearch {
     return none;
   }
 
-  // Makes them a part of what was found.
+  // Makes them a part of the result.
   static void take(FoundKernels& kernels, isomer::Optimized& found) {
     kernels.json["is_taken"] = kernels.is_taken;
     kernels.json["reason"] = kernels.reason;

@@ -1,5 +1,5 @@
-// A run of `optimize`: its options as the search wants them, inputs that run, what is remembered, and the
-// time. Internal to optimize.cpp and optimize_file.cpp.
+// A run of `optimize`: its options for the search, inputs that run, the cache, and the time. Internal to
+// optimize.cpp and optimize_file.cpp.
 #pragma once
 
 #include <filesystem>
@@ -34,7 +34,7 @@ class OptimizeRun {
 
   double spent() const { return limit_.spent(); }
   void set_kernels(const ReportJson& json);
-  // Of all inputs that the model leaves open: as they were given, else those of the inputs.
+  // The sizes of all inputs that the model leaves open: as given, else those of the inputs.
   std::vector<std::string> sizes(const Model& model) const;
   Optimized to_public(const Model& given, isomer::Optimized found) const;
 

@@ -76,7 +76,7 @@ std::string_view word(Answer answer) {
   return answer == Answer::Proved ? "proved" : answer == Answer::Refuted ? "refuted" : "undecided";
 }
 
-// The largest relative difference that so many last places of a float are.
+// The largest relative difference that this number of last places of a float is.
 double relative_of(double ulp) { return ulp * 0x1p-23; }
 
 Json example_json(const Refuted& refuted) {

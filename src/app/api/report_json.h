@@ -1,4 +1,4 @@
-// What was found, told to programs: the objects that `--json` prints and the library returns as text.
+// Results for programs: the objects that `--json` prints and the library returns as text.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -46,7 +46,7 @@ ReportJson to_json(const std::vector<rules::GenerateStage>& all) {
   return stages;
 }
 
-// Of this process, so far.
+// The resources that this process has used.
 rusage used() {
   rusage out{};
   getrusage(RUSAGE_SELF, &out);

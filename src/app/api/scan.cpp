@@ -109,7 +109,7 @@ class Scan {
     return Done{};
   }
 
-  // One model that breaks us is no reason to say nothing of the others.
+  // A failure on one model must not hide the others.
   template <class Function>
   static Status shielded(const Function& function) {
     try {

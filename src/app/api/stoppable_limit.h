@@ -30,7 +30,7 @@ class StoppableLimit {
   }
 
  private:
-  // A limit with the flag that it looks at. Those who wait for a runtime may outlive this object.
+  // A limit with the flag that it reads. Code that waits for a runtime may outlive this object.
   struct State {
     explicit State(double seconds) : limit(seconds, &is_stopped) {}
     std::atomic<bool> is_stopped{false};

@@ -1,4 +1,4 @@
-// How long something took.
+// Measures elapsed time.
 #pragma once
 
 #include <chrono>

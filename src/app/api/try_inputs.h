@@ -9,8 +9,8 @@
 
 namespace isomer::api {
 
-// Starts a worker when it is first asked, and gives it up when it goes. A runtime that is not there, a model
-// that does not load, and time that has run out are for the command itself to tell: the answer is Unknown.
+// Starts a worker at the first call, and ends it on destruction. The command itself reports a missing
+// runtime, a model that does not load, and a timeout: the answer is then Unknown.
 TryInputs try_in_runtime(const Model& model, const RuntimeOptions& runtime,
                          const std::filesystem::path& scratch, const std::stop_token& stop, double seconds,
                          const Progress& progress);

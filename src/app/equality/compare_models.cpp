@@ -98,7 +98,7 @@ Result<ComparedModels> compare_models(const CompareRequest& request) {
   ComparedModels out;
   ISOMER_TRY(out.outputs, compare_outputs(request, of_a, of_b));
   if (request.outputs_only || !out.differ()) return out;
-  request.progress("looking for the first value where they part");
+  request.progress("searching for the first value that differs");
   ISOMER_TRY(out.first_parting, first_parting(request));
   return out;
 }

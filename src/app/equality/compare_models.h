@@ -1,4 +1,4 @@
-// How far apart the outputs of two models are on one input, and where the models part first.
+// Measures how far apart the outputs of two models are on one input, and finds the first value that differs.
 #pragma once
 
 #include <filesystem>

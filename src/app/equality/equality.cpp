@@ -21,7 +21,7 @@ namespace isomer {
 namespace {
 
 constexpr double kLeastSearch = 1;      // seconds that are left, or there is no use in it
-constexpr double kShareOfSearch = 0.3;  // of what is left
+constexpr double kShareOfSearch = 0.3;  // of the remaining time
 constexpr int kMostDrafts = 3;
 
 std::vector<ModelsVerdict::Output> outputs_of(const Graph& a, const Graph& b, Answer answer) {
@@ -128,8 +128,8 @@ bool is_proved_by(const EqualityRequest& request, Draft& draft, ProveAnswer& ans
   return true;
 }
 
-// Whoever folded weights or rewrote a region may have done what the search does. Its steps are proved one by
-// one; that all of it together is a proof, the checker says.
+// Another tool may have folded weights or rewritten a region as the search does. Its steps are proved one by
+// one; the checker decides whether they prove the whole.
 void prove_by_steps(const EqualityRequest& request, ProveAnswer& answer) {
   std::vector<Draft> drafts = searched(request);
   int looks = 0;

@@ -1,6 +1,6 @@
-// Are two models equal? What is seen at once is said first: a certificate that there is already, constants
-// that are far apart. Then prove_models pairs their values; and where it can't, what the search makes of the
-// first model is paired with the second.
+// Are two models equal? Quick answers come first: an existing certificate, constants that differ by more than
+// rounding. Then prove_models pairs their values; if that fails, the result of the search on the first model
+// is paired with the second.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How far apart two tensors are that should be equal, for any type of elements.
+// Measures how far apart two tensors are, for any type of elements.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ Outcome<ExplorationRecords> ExplorationRecords::open(const std::filesystem::path
     const Json read = Json::parse(line, nullptr, false);
     const bool is_first = whole == 0;
     if (!read.is_object() || (is_first ? !read.contains("question") : !read.contains("key")))
-      return unavailable(fmt::format("{}: these are no records of an exploration", path.string()));
+      return unavailable(fmt::format("{}: not a file of exploration records", path.string()));
     if (is_first && read["question"] != question)
       return unavailable(fmt::format(
           "{}: records of another exploration (model, options, runtime or machine)", path.string()));

@@ -1,5 +1,5 @@
-// What an exploration has found out so far, as lines of JSON in a file: one that is stopped goes on where it
-// was. The first line says what was asked; records of another question are refused.
+// The answers of an exploration so far, as lines of JSON in a file: a stopped exploration continues from
+// there. The first line has the request; records of another request are rejected.
 #pragma once
 
 #include <filesystem>

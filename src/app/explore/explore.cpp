@@ -23,7 +23,7 @@ constexpr double kWorthAdding = 1.003;     // by which a set must beat the set w
 constexpr std::size_t kMostInCompany = 8;  // passes that are combined
 constexpr std::size_t kExhaustive = 5;     // of which all subsets are tried: 26 beside the single ones
 constexpr std::size_t kControls = 8;       // passes of a negative control: about as many as models have
-constexpr std::size_t kPeaks = 3;  // pairs of processes whose peaks are compared; twice as many to settle
+constexpr std::size_t kPeaks = 3;  // pairs of processes whose peaks are compared; twice that to confirm
 constexpr double kEnergyLegSeconds = 0.2;  // the counter is brought up to date every millisecond
 constexpr std::array kObjectives = {"latency", "load-time", "memory", "size", "energy"};
 constexpr std::array kModes = {"fast", "mixed", "full"};
@@ -201,7 +201,8 @@ class Explorer {
     return measured.ratio;
   }
 
-  // Of one run, as the processor counts it: the whole package, so both sides by turns, A B B A.
+  // The energy of one run, as the processor counts it: for the whole package, so both sides alternate, A B B
+  // A.
   Outcome<Interval> energy_ratio(const RuntimeOptions& options, Judge& a, Judge& b, bool is_last) {
     const double seconds = request_.measure.seconds * (is_last ? kSettling : 1);
     std::array<Worker*, 2> workers{};
@@ -223,14 +224,15 @@ class Explorer {
         ISOMER_TRY(const WarmUp runs,
                    workers.at(side)->warm(0, 1, static_cast<std::int64_t>(kEnergyLegSeconds * 1e9)));
         const auto after = energy_->joules();
-        if (!before || !after) return Failure{FailureKind::Unavailable, "the counter of energy is gone"};
+        if (!before || !after)
+          return Failure{FailureKind::Unavailable, "the energy counter is no longer readable"};
         joules.at(side) += (*after - *before) / static_cast<double>(std::max<std::int64_t>(1, runs.runs));
       }
       if (joules[0] > 0 && joules[1] > 0) ratios.push_back({joules[0] / joules[1]});
       else if (spent > 2 * seconds) break;
     }
     for (Worker* worker : workers) ISOMER_TRY_DO(worker->unload(0));
-    if (ratios.empty()) return Failure{FailureKind::Unavailable, "the counter of energy stands still"};
+    if (ratios.empty()) return Failure{FailureKind::Unavailable, "the energy counter does not change"};
     return median_interval(ratios, 0.95, request_.measure.seed);
   }
 
@@ -294,7 +296,7 @@ class Explorer {
   // Once more, in processes that nothing was measured in.
   Outcome<Done> settle() {
     if (run_.best.empty()) return Done{};
-    request_.progress("the best set once more: " + key_of(run_.best));
+    request_.progress("final comparison of the best set: " + key_of(run_.best));
     ISOMER_TRY(const auto a, Judge::start(request_.worker));
     ISOMER_TRY(const auto b, Judge::start(request_.worker));
     ExploreTrial trial{.passes = run_.best, .bytes = best_bytes_};

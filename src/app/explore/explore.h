@@ -1,9 +1,9 @@
-// explore: which of a runtime's own passes and settings pay for one model, found by trying.
+// explore: finds by trials which of a runtime's own passes and settings help one model.
 //
-// Each optimizer is left out once. Where the runtime then makes the same graph of the model, to the byte,
-// there is nothing to measure; else it is compared with the runtime as it is, in pairs, each side in a
-// process of its own. What helps is then combined. The best set is measured once more, in fresh processes,
-// and only that figure is reported: what won a race among many may have been lucky.
+// Each optimizer is left out once. If the runtime then makes the same graph of the model, byte by byte, there
+// is nothing to measure; else it is compared with the default settings, in pairs, each side in a separate
+// process. Settings that help are then combined. The best set is measured once more, in fresh processes, and
+// only that figure is reported, since the winner among many may have been lucky.
 //
 // Idea: "Neural Architecture-Aware Exploration of Compiler Optimizations", whose classes of passes were made
 // by hand.
@@ -62,7 +62,7 @@ struct ExploreRun {
   std::vector<ExploreTrial> sets;     // combinations, in the order of trial
   std::vector<Pass> best;             // of the last comparison; none: nothing was worth one
   std::optional<Interval> ratio;      // of it
-  bool is_better = false;             // surely, and by min_gain
+  bool is_better = false;             // with 95 % confidence, and by min_gain
   RuntimeOptions runtime;             // to be used: with the best set if it is better
   bool counts_energy = false;         // by the processor's own counter; otherwise CPU time stands for it
   std::size_t resumed = 0;            // answers that were known
@@ -71,7 +71,7 @@ struct ExploreRun {
 
 Outcome<ExploreRun> explore(const ExploreRequest& request);
 
-// Of the graph and its weights, as the runtime wrote them.
+// The digest of the graph and its weights, as the runtime wrote them.
 std::string digest_of(const DumpedModel& dumped);
 
 constexpr double kSettling = 4;  // times the seconds of a trial for a last comparison

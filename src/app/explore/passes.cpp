@@ -40,7 +40,7 @@ std::vector<Pass> passes_of(const std::string& library, int threads) {
   passes.push_back(setting("session.enable_cpu_mem_arena", "0"));
   passes.push_back(setting("session.disable_prepacking", "1"));
   passes.push_back(setting("session.use_device_allocator_for_initializers", "1"));
-  if (threads != 1) {  // there is nobody to wait for on one
+  if (threads != 1) {  // one thread has none to wait for
     passes.push_back(setting("session.intra_op.allow_spinning", "0"));
     passes.push_back(setting("session.execution_mode", "1"));
   }

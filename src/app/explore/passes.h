@@ -1,6 +1,6 @@
-// What a runtime can be told to leave out or to do otherwise, by name: its own optimizers, its levels, and
-// settings that change speed. A registry of names only: whether one has an effect on a model is found by
-// looking (explore.h), because ONNX Runtime ignores names that it does not know.
+// The names of a runtime's switches: its own optimizers, its levels, and settings that change speed. A
+// registry of names only: trials find whether one affects a model (explore.h), because ONNX Runtime ignores
+// names that it does not know.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::string_view text(Pass::Kind kind);  // "optimizer", "level", "setting"
 
 std::vector<std::string> names_of(const std::vector<Pass>& passes);
 
-// Those of this library of ONNX Runtime ("": the one that is found), for so many threads.
+// Those of this library of ONNX Runtime ("": the one that is found), for this number of threads.
 std::vector<Pass> passes_of(const std::string& library, int threads);
 
 // The options without these optimizers, at these levels, with these settings.

@@ -42,14 +42,14 @@ class Preparation {
   Outcome<PreparedLoad> run() {
     out_.version = a_->version();
     ISOMER_TRY_DO(make());
-    say("how fast it loads");
+    say("measuring the load time");
     ISOMER_TRY(out_.plain, loads("load", base_));
     ISOMER_TRY_DO(find_options());
     if (out_.runtime.text() != base_.text()) {
-      say("how fast it loads with options of its own");
+      say("measuring the load time with its options");
       ISOMER_TRY(out_.pasted, loads("load with options", out_.runtime));
     }
-    say("how fast it runs");
+    say("measuring the latency");
     ISOMER_TRY(out_.latency, latency());
     ISOMER_TRY(out_.peak_before, load_peak_bytes(request_.explore.worker, {request_.explore.model, base_}));
     ISOMER_TRY(out_.peak_after, load_peak_bytes(request_.explore.worker, {prepared_, base_}));

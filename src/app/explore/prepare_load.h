@@ -32,8 +32,8 @@ struct PreparedLoad {
   Interval latency;                   // of the original / of the prepared one
   std::int64_t peak_before = 0, peak_after = 0;  // while loading
   std::int64_t bytes = 0;
-  bool runs_as_fast = false;  // surely at 0.95 of the speed or more
-  bool is_better = false;     // surely loads faster, and by min_gain, and runs as fast
+  bool runs_as_fast = false;  // at 0.95 of the speed or more, with 95 % confidence
+  bool is_better = false;     // loads faster by min_gain with 95 % confidence, and runs as fast
   std::size_t resumed = 0;
 };
 

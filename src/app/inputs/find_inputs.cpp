@@ -13,7 +13,7 @@
 namespace isomer {
 namespace {
 
-// Of one search. A model that runs at none of these inputs needs something that names do not say.
+// Limits of one search. A model that runs at none of these inputs needs information that names do not have.
 constexpr int kMostInferences = 600, kMostRuns = 64;
 constexpr double kMostSeconds = 60;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 26;  // of an input: 256 MiB of floats
@@ -130,7 +130,7 @@ class InputSearch {
       for (const SizeCondition& c : conditions)
         if (c.kind == SizeCondition::Kind::Needed && c.extent.is_concrete() && c.extent.concrete() < 0) {
           const std::string node = label(graph.node(id));
-          return Error{fmt::format("{}: the extents of its inputs do not fit each other", node), node};
+          return Error{fmt::format("{}: the extents of its inputs do not match", node), node};
         }
     return Done{};
   }
@@ -171,7 +171,7 @@ class InputSearch {
   void note_found(const InputChoice& before, const InputChoice& after, bool by_runtime) {
     for (const auto& [name, size] : after.sizes)
       if (const auto at = before.sizes.find(name); at == before.sizes.end() || at->second != size)
-        found_[name] = by_runtime ? "which the runtime runs" : "which the model's constants demand";
+        found_[name] = by_runtime ? "which the runtime runs" : "which the model's constants require";
     for (const auto& [name, number] : after.values)
       if (const auto at = before.values.find(name); at == before.values.end() || at->second != number)
         found_[name] = "which the runtime runs";
@@ -212,11 +212,10 @@ class InputSearch {
     for (const OpenValue& v : values_)
       numbers.push_back(fmt::format("--value {}={:g}", v.input, v.numbers[0]));
     sizes.insert(sizes.end(), numbers.begin(), numbers.end());
-    return Error{
-        fmt::format("no inputs were found that the model runs on. Tried first, as {}: {}. {} other "
-                    "choices don't run, either. Give numbers that fit with these options, or inputs "
-                    "with --feeds F.npz",
-                    fmt::join(sizes, " "), first.why, inferences_ - 1)};
+    return Error{fmt::format(
+        "no inputs were found that the model runs on. The first choice, {}, failed: {}. {} other choices "
+        "failed, too. Set sizes and numbers with these options, or give inputs with --feeds F.npz",
+        fmt::join(sizes, " "), first.why, inferences_ - 1)};
   }
 
   const InputsWanted& wanted_;

@@ -1,6 +1,6 @@
-// Inputs that a model runs on, where the user leaves sizes or values open. Tried in turn: what names and the
-// model's own comparisons suggest, then usual sizes. Inference refuses most of what does not fit at no cost;
-// what it lets through, the runtime runs.
+// Finds inputs that a model runs on, if the user leaves sizes or values open. It tries the sizes and values
+// that names and the model's own comparisons suggest, then usual sizes. Inference rejects most choices at no
+// cost; the runtime runs the others.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace isomer {
 
-// What the runtime makes of inputs. Unknown: it can't be asked, or the answer would be the same for all.
+// The runtime's answer to inputs. Unknown: it can't run, or the answer would be the same for all.
 struct Tried {
   enum class Kind : std::uint8_t { Runs, Refused, Unknown } kind = Kind::Unknown;
   std::string why = {};

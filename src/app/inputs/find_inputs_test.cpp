@@ -41,7 +41,7 @@ TEST(FindInputs, TakesTheSizeThatAConstantDemands) {
       y = MatMul(t, w)
     })"));
   EXPECT_EQ(at_height.tensors.at("x").extents(), (Extents{1, 3, 48, 5}));
-  EXPECT_EQ(at_height.words, "batch=1 assumed; height=48 found, which the model's constants demand");
+  EXPECT_EQ(at_height.words, "batch=1 assumed; height=48 found, which the model's constants require");
 }
 
 TEST(FindInputs, SolvesForASizeThatIsNotUsual) {

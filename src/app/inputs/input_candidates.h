@@ -1,4 +1,4 @@
-// What is worth trying for sizes and values that the user leaves open, in order.
+// Candidates for sizes and values that the user leaves open, in order.
 #pragma once
 
 #include <string>

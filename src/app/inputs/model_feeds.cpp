@@ -20,21 +20,21 @@ namespace {
 std::string misfit(const Tensor& tensor, const DeclaredType& declared) {
   if (!declared.is_tensor) return "";
   if (declared.type != ElementType::Undefined && tensor.type() != declared.type)
-    return fmt::format("is {}, and the model wants {}", name(tensor.type()), name(declared.type));
+    return fmt::format("is {}, but the model requires {}", name(tensor.type()), name(declared.type));
   if (!declared.shape) return "";
   if (declared.shape->size() != tensor.extents().size())
-    return fmt::format("has {} axes, and the model wants {}", tensor.extents().size(),
+    return fmt::format("has {} axes, but the model requires {}", tensor.extents().size(),
                        declared.shape->size());
   for (std::size_t d = 0; d < declared.shape->size(); ++d) {
     const auto& dim = (*declared.shape)[d];
     if (dim && dim->is_concrete() && dim->concrete() != tensor.extents()[d])
-      return fmt::format("is {}, and axis {} of the model's input has the extent {}",
+      return fmt::format("is {}, but axis {} of the model's input has the extent {}",
                          fmt::join(tensor.extents(), "x"), d, dim->concrete());
   }
   return "";
 }
 
-// Puts numbers in the place of what was given, or beside it.
+// Replaces given inputs by numbers, or adds to them.
 Status fill(NamedTensors& feeds, const FilledInputs& values, const Graph& graph) {
   for (const Value input : graph.inputs()) {
     const auto value = values.find(graph.name_of(input));
@@ -47,8 +47,8 @@ Status fill(NamedTensors& feeds, const FilledInputs& values, const Graph& graph)
     if (given != feeds.end()) extents = given->second.extents();
     const auto tensor = filled_tensor(declared.type, extents, value->second);
     if (!tensor)
-      return Error{fmt::format("--value {}={:g}: the input is {}, which that is none of", value->first,
-                               value->second, name(declared.type))};
+      return Error{fmt::format("--value {}={:g}: the input is {}, and the number is not of that type",
+                               value->first, value->second, name(declared.type))};
     feeds.insert_or_assign(value->first, *tensor);
   }
   return Done{};
@@ -62,14 +62,14 @@ Status check_feeds(const NamedTensors& feeds, const Graph& graph) {
   for (const auto& [name, tensor] : feeds) {
     const auto at = inputs.find(name);
     if (at == inputs.end())
-      return Error{fmt::format("the feeds hold '{}', which is no input of the model", name)};
+      return Error{fmt::format("the feeds contain '{}', which is no input of the model", name)};
     if (at->second->kind != NodeKind::Input) continue;
     if (const std::string why = misfit(tensor, at->second->declared); !why.empty())
       return Error{fmt::format("the feed '{}' {}", name, why)};
   }
   for (const auto& [name, node] : inputs)
     if (node->kind == NodeKind::Input && !feeds.contains(name))
-      return Error{fmt::format("the feeds hold nothing for the input '{}'", name)};
+      return Error{fmt::format("the feeds contain no input '{}'", name)};
   return Done{};
 }
 

@@ -1,4 +1,4 @@
-// Inputs for models: given ones, checked against what the models declare, or made-up ones.
+// Inputs for models: given ones, checked against the model's declarations, or generated ones.
 #pragma once
 
 #include <cstdint>

@@ -50,7 +50,7 @@ class ShapeWriter {
       const Dim number(*(*extents)[d]);
       auto& declared = (*shape)[d];
       if (declared && declared->is_concrete() && !(*declared == number))
-        return refuse(fmt::format("the model says {} for extent {}", declared->text(), d));
+        return refuse(fmt::format("the model declares {} for extent {}", declared->text(), d));
       if (declared)
         for (const std::string& name : declared->symbols())
           if (*declared == Dim::symbol(name)) names_.emplace(name, number);

@@ -32,7 +32,7 @@ TEST(PartialShapes, FixANameWhereverItStands) {
 
 TEST(PartialShapes, AreRefusedWithTheReason) {
   const std::string model = "(float[N, 3] x) => (float[N, 3] y) { y = Relu(x) }";
-  EXPECT_EQ(shapes_of(model, {"x=?x4"}), "--shape x=?x4: the model says 3 for extent 1");
+  EXPECT_EQ(shapes_of(model, {"x=?x4"}), "--shape x=?x4: the model declares 3 for extent 1");
   EXPECT_EQ(shapes_of(model, {"x=?x3x?"}), "--shape x=?x3x?: the input has 2 extents, not 3");
   EXPECT_EQ(shapes_of(model, {"z=?"}), "--shape z=?: the model has no input 'z'");
   EXPECT_EQ(shapes_of(model, {"x=?x-3"}), "--shape x=?x-3: expected NAME=?x3x48x?");

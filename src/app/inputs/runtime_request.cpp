@@ -43,7 +43,7 @@ Result<RuntimeOptions> runtime_options(const RuntimeRequest& request) {
     return Error{fmt::format("there is no optimization level '{}'", request.level)};
   for (const std::string& name : request.runtimes)
     if (engine_named(name) == nullptr) return Error{fmt::format("there is no runtime '{}' here", name)};
-  if (request.threads < 0) return Error{"a runtime has no negative number of threads"};
+  if (request.threads < 0) return Error{"the number of threads can't be negative"};
   RuntimeOptions options;
   options.threads = request.threads;
   options.level = request.level == "none"       ? OptimizationLevel::None

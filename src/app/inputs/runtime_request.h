@@ -1,5 +1,4 @@
-// Which runtime is asked and how it is set up, as a user says it; checked and turned into what runtime/
-// takes.
+// The runtime to use and its settings, as a user gives them; checked and converted for runtime/.
 #pragma once
 
 #include <string>

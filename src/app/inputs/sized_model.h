@@ -11,7 +11,7 @@ namespace isomer {
 
 struct SizedModel {
   Model model;
-  std::vector<std::string> sizes;  // as `isomer check --shape` is told them: "x=1x3x224x224"
+  std::vector<std::string> sizes;  // as for `isomer check --shape`: "x=1x3x224x224"
 };
 
 // The file that the graph was read from, at these sizes ("batch=8"). assumes: others are chosen so that they

@@ -1,8 +1,9 @@
-// A stamp: what made a model, as entries `pkg.isomer.*` of its metadata. No part of what it computes: neither
-// the prover nor the checker looks at metadata, and a model without it is the same model.
+// A stamp: the origin of a model, as entries `pkg.isomer.*` of its metadata. It does not affect what the
+// model computes: the prover and the checker ignore metadata, and a model without the stamp is the same
+// model.
 //
-// It is put on the file after the writer is done, by the rules of protobuf's encoding, in which a message may
-// be followed by more of its fields.
+// It is appended to the file after the writer is done, by the rules of protobuf's encoding, in which a
+// message may be followed by more of its fields.
 #pragma once
 
 #include <filesystem>

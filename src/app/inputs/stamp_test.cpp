@@ -14,7 +14,7 @@ using testing::TemporaryFolder;
 
 constexpr std::uintmax_t kPlenty = 1 << 20;
 
-// Fields of four kinds: a number, 8 bytes, a text, and somebody else's metadata {"k", "v"}.
+// Fields of four kinds: a number, 8 bytes, a text, and foreign metadata {"k", "v"}.
 const std::string kMessage =
     "\x08\x96\x01"
     "\x11"

@@ -14,7 +14,7 @@ namespace isomer {
 
 struct BenchModel {
   std::string path;                                 // or whatever its user calls it
-  std::string digest;                               // of what it computes, weights and all; for the cache
+  std::string digest;                               // of the whole model, weights included; for the cache
   std::map<std::string, std::uint64_t> file_nodes;  // by operator, as the file has them
   ModelSource source = {};
   std::optional<Failure> failure = {};  // set: not measured
@@ -51,7 +51,7 @@ struct BenchRequest {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-// Error: the runtime can't be asked. What it says of a model is in the answer.
+// Error: the runtime can't run. Failures of a model are in the answer.
 Outcome<BenchRun> bench(const BenchRequest& request);
 
 // Nothing was measured, and only because the runtime said no: the request is at fault. A model that kills the

@@ -27,7 +27,7 @@ OnProgress progress_of(const GateRequest& request) {
 Outcome<PairMeasurement> measure(const GateRequest& request) {
   MeasureOptions options = request.measure;
   options.beyond = request.min_ratio;
-  options.precision = 0;  // what is asked is the ratio, not whether there is a difference
+  options.precision = 0;  // the question is the ratio, not whether there is a difference
   ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
   const ComparedModel &a = request.base, &b = request.candidate;
   const OnProgress progress = progress_of(request);
@@ -50,12 +50,13 @@ Words speed_words(const GateRun& run) {
   const std::string ratio = ratio_text(speed.measured.ratio);
   switch (speed.answer) {
     case GateAnswer::Passes:
-      return {fmt::format("{} times as fast, at least {} is asked for", ratio, run.min_ratio)};
-    case GateAnswer::Fails: return {fmt::format("slower: {} times as fast, below {}", ratio, run.min_ratio)};
+      return {fmt::format("{} times BASE's speed, at least {} is required", ratio, run.min_ratio)};
+    case GateAnswer::Fails:
+      return {fmt::format("slower: {} times BASE's speed, below {}", ratio, run.min_ratio)};
     case GateAnswer::Unsure: break;
   }
   return {
-      fmt::format("not sure whether it is slower: {} times as fast, {} is asked for; more --seconds or a "
+      fmt::format("not sure whether it is slower: {} times BASE's speed, {} is required; more --seconds or a "
                   "quieter machine could decide",
                   ratio, run.min_ratio)};
 }
@@ -68,7 +69,7 @@ Words equality_words(const GateEquality& equality) {
       out += fmt::format(" but for rounding of {} constant{}", count, count == 1 ? "" : "s");
     if (equality.flushed > 0)
       out += fmt::format(", but for {} denormal numbers of constants, which are zero", equality.flushed);
-    if (equality.by_position) out += ", with outputs of other names compared by position";
+    if (equality.by_position) out += ", with outputs of different names compared by position";
     return {equality.outputs_differ ? out + ", and both runtimes compute the same" : out};
   }
   return {equality.answer == GateAnswer::Fails ? "not equal: " : "not sure whether it is equal: ",

@@ -1,9 +1,9 @@
-// Whether a model may take another one's place: is it fast enough where it will run, and does it compute the
-// same? For CI, so every answer is one of three, and "not sure" is never taken for "yes".
+// Whether a model may replace another one: is it fast enough where it will run, and does it compute the same?
+// For CI, so every answer is one of three, and "not sure" never counts as "yes".
 //
-// Speed is what measure.h measures, asked about the ratio that is wanted instead of about 1: rounds go on
-// until a 99 % interval excludes it, then fresh rounds until their 95 % interval does. Only these are
-// reported and decide, so that stopping early makes neither false alarms nor false passes more likely.
+// Speed is measured by measure.h, about the required ratio instead of 1: rounds continue until a 99 %
+// interval excludes it, then fresh rounds until their 95 % interval does. Only the fresh rounds are reported
+// and decide, so that stopping early makes neither false alarms nor false passes more likely.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct GateSpeed {
   std::optional<Failure> failure = {};  // the candidate does not run
   PairMeasurement measured = {};        // else
 };
-// Failure: the base does not run, or nobody can be asked.
+// Failure: the base does not run, or no runtime is available.
 Outcome<GateSpeed> judge_speed(const GateRequest& request);
 
 struct GateEquality {
@@ -42,7 +42,7 @@ struct GateEquality {
   std::uint64_t flushed = 0;                // denormal numbers that are zero in the candidate
   bool by_position = false;                 // outputs have other names, and were compared by position
   int sizes_from = 0;                       // of open sizes, as it was proved
-  std::optional<bool> outputs_differ = {};  // on the inputs, beyond rounding; nullopt: nobody looked
+  std::optional<bool> outputs_differ = {};  // on the inputs, beyond rounding; nullopt: not compared
 };
 
 struct GateRun {
@@ -52,7 +52,7 @@ struct GateRun {
   int threads = 1;
   double min_ratio = 0.98;
   GateSpeed speed = {};
-  std::optional<GateEquality> equality = {};  // nullopt: nobody asked
+  std::optional<GateEquality> equality = {};  // nullopt: not requested
   GateAnswer answer() const;
 };
 

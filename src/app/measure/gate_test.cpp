@@ -17,7 +17,7 @@ std::string outside_of_code(std::string_view markdown) {
   bool is_code = false;
   for (const char c : markdown) {
     if (c == '`') is_code = !is_code;
-    else if (c == '\n') is_code = false;  // code ends with its paragraph: nothing of ours goes over a line
+    else if (c == '\n') is_code = false;  // code ends with its paragraph: no inline code spans a line
     else if (!is_code) outside += c;
   }
   return outside;

@@ -61,9 +61,10 @@ std::vector<Advice> advice_for(const AdviceRequest& request) {
   return {{.option = kFlush,
            .value = "1",
            .ratio = measured->ratio,
-           .why = fmt::format("{} of {} numbers in it, the first of them in {}, are denormal: so small that "
-                              "the processor computes with them slowly, and this takes them for zero",
-                              found->count, found->of, found->first)}};
+           .why = fmt::format(
+               "{} of {} numbers in the model are denormal, the first of them in {}: the processor computes "
+               "with such small numbers slowly, and this option flushes them to zero",
+               found->count, found->of, found->first)}};
 }
 
 }  // namespace isomer

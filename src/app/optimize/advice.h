@@ -1,8 +1,8 @@
-// Advice: what the owner of a model could gain without another model, by an option of the runtime. Measured
-// and told, never done: such options change what is computed.
+// Advice: an option of the runtime that would make the unchanged model faster. It is measured and reported,
+// never applied, because such options change what is computed.
 //
-// Nothing is told that was not seen twice: denormal numbers are counted in what flows through the model, and
-// only where there are some the option that ignores them is measured, as any two models are.
+// Advice needs two observations: denormal numbers are counted in the values of the model, and only if there
+// are some, the option that flushes them is measured, as any two models are.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct AdviceRequest {
   const NamedTensors& feeds;
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
-  double seconds = 10;  // at most; what takes longer to find out is not asked
+  double seconds = 10;  // at most; a slower measurement is not made
 };
 std::vector<Advice> advice_for(const AdviceRequest& request);
 

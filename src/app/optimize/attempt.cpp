@@ -92,7 +92,7 @@ void Attempt::run() {
   } catch (...) {
     thrown = std::current_exception();
   }
-  // The worker and all scratch files go before anybody is told that this is over.
+  // The worker and all scratch files are removed before the end is reported.
   guard_.reset();
   trials_.reset();
   const std::lock_guard lock(mutex_);
@@ -161,8 +161,8 @@ Status Attempt::search_and_look() {
   if (found_nothing)
     publish([&](Reached& r) {
       r.reason = report_.refused.empty()
-                     ? "nothing to improve was found"
-                     : "nothing of what was found could be taken: " + report_.refused.front();
+                     ? "no faster rewrite was found"
+                     : "none of the rewrites that were found could be used: " + report_.refused.front();
     });
   if (!trials_) return Done{};  // on_draft has seen them all
   const std::vector<Draft> all = history;
@@ -213,7 +213,7 @@ void Attempt::accept(const Draft& draft, Look look, bool is_simplified) {
   reached_.is_out_of_time = false;
   reached_.error.reset();
   if (ratio > 0 && !report_.told.empty()) {
-    // What is looked at after the search was told before; this is when it was known to be faster.
+    // A draft measured after the search was reported before; this is when it was known to be faster.
     SearchReport::Told now = report_.told.back();
     now.seconds = request_.search.limit->spent();
     now.cpu_seconds = cpu_seconds();
@@ -248,7 +248,7 @@ void Attempt::on_draft(const Draft& draft) {
   }
   auto look = guard_->look_at(draft, seconds);
   if (!look.ok()) {
-    // The disk is full, say. Where the runtime decides, the last look will tell.
+    // For example, the disk is full. If the runtime decides, the last look reports it.
     if (!trials_) publish([&](Reached& r) { r.error = look.error(); });
     return;
   }
@@ -256,7 +256,7 @@ void Attempt::on_draft(const Draft& draft) {
   else if (!trials_) reject(draft, std::move(*look));
 }
 
-// Where nothing is faster: the simplified graph, if it is surely not slower, and smaller.
+// If no draft is faster: the simplified graph, if it is smaller and not slower with 95 % confidence.
 void Attempt::keep_simplified(const std::vector<Draft>& history) {
   TimeLimit& limit = *request_.search.limit;
   if (reached_.best || history.size() < 2 || !is_only_simplified(history[1])) return;

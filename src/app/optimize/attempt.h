@@ -1,6 +1,6 @@
-// Attempt: all of a run of `optimize` that takes time, in a thread of its own: the search, looks at its
-// drafts, advice. What was reached is put where others find it whenever it changes, so that whoever can wait
-// no longer takes that and goes: a proof or a run in float64 cannot be interrupted, a thread can be left.
+// Attempt: the slow part of a run of `optimize`, in a separate thread: the search, looks at its drafts,
+// advice. It publishes its best result whenever that changes, so that a caller that stops waiting takes the
+// result and leaves: a proof or a run in float64 cannot be interrupted, but a thread can be abandoned.
 #pragma once
 
 #include <condition_variable>
@@ -47,7 +47,7 @@ class Attempt {
 
   // Whether it has ended, at that time at the latest. Whatever was thrown in it is thrown again here.
   bool has_ended(double within_seconds);
-  // What it has come to; from now on it is silent, and nobody waits for it.
+  // Returns its result; from now on it is silent and abandoned.
   Reached take();
 
  private:

@@ -7,9 +7,10 @@
 namespace isomer {
 namespace {
 
-constexpr double kGrowth = 1.1;                     // where nobody says how much a file may grow,
+constexpr double kGrowth = 1.1;                     // the default limit of a file's growth,
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;  // or this, for files that are small
-// Of a look's time, for knowing the error in float64; and what the interpreter does in a second at least.
+// The share of a look's time for the error in float64; and the least speed of the interpreter in operations
+// per second.
 constexpr double kShareOfErrors = 0.2, kOperationsPerSecond = 6e9, kMostOperations = 3e10;
 
 std::string megabytes(std::uintmax_t bytes) {
@@ -19,18 +20,18 @@ std::string megabytes(std::uintmax_t bytes) {
 // "2.5 %", of a ratio.
 std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * (ratio - 1)); }
 
-// Surely not by as much as a gain must be.
+// Whether it is certain, at 95 %, not to be slower by min_gain.
 bool is_no_slower(const Interval& ratio, double min_gain) {
   return ratio.high >= 1 && ratio.low > 1 / min_gain;
 }
 
-// Faster by enough as far as was seen, and not surely.
+// Whether the estimate is fast enough, but the interval is too wide.
 bool could_be_decided(const Interval& ratio, double min_gain) {
   return ratio.estimate > min_gain && ratio.high > min_gain;
 }
 
 std::string why_slower(const Interval& ratio) {
-  return fmt::format("what was found {} slower, {:.3f} times as fast (95 % interval {:.3f} to {:.3f})",
+  return fmt::format("the best candidate {} slower: {:.3f}× (95 % interval {:.3f} to {:.3f})",
                      ratio.high < 1 ? "is" : "may be", ratio.estimate, ratio.low, ratio.high);
 }
 
@@ -50,18 +51,19 @@ std::uintmax_t allowed_bytes(const OptimizeRequest& request, std::uintmax_t byte
 }
 
 std::string why_not_faster(const Interval& ratio, double min_gain) {
-  const std::string interval = fmt::format("95 % interval {} to {}", percent(ratio.low), percent(ratio.high));
+  const std::string interval =
+      fmt::format("95 % interval of {} to {}", percent(ratio.low), percent(ratio.high));
   if (ratio.high <= 1)
-    return fmt::format("what was found is slower, by {} ({})", percent(1 / ratio.estimate), interval);
+    return fmt::format("the best candidate is slower, by {} ({})", percent(1 / ratio.estimate), interval);
   // A tenth below what was seen, so that the same measurement would pass.
   const std::string taken =
-      ratio.low > 1.0005 ? fmt::format("; --min-gain {:.3f} would take it", 1 + (ratio.low - 1) * 0.9) : "";
-  if (ratio.estimate <= 1) return fmt::format("what was found is not faster ({})", interval);
+      ratio.low > 1.0005 ? fmt::format("; --min-gain {:.3f} would accept it", 1 + (ratio.low - 1) * 0.9) : "";
+  if (ratio.estimate <= 1) return fmt::format("the best candidate is not faster ({})", interval);
   if (ratio.high <= min_gain)
-    return fmt::format("what was found is {} faster, less than the {} that a change must gain ({}){}",
+    return fmt::format("the best candidate is {} faster, less than the {} that a change must gain ({}){}",
                        percent(ratio.estimate), percent(min_gain), interval, taken);
-  return fmt::format("what was found is {} faster, but not surely by more than {} ({}){}{}",
-                     percent(ratio.estimate), percent(min_gain), interval, taken,
+  return fmt::format("the best candidate measured {} faster, but its {} does not exceed {}{}{}",
+                     percent(ratio.estimate), interval, percent(min_gain), taken,
                      could_be_decided(ratio, min_gain) ? "; a longer --budget could decide" : "");
 }
 
@@ -121,7 +123,7 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
   look.bytes = bytes_of(candidate.path());
   if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most)
     return reject(Look::Kind::TooLarge,
-                  fmt::format("it would grow from {} to {}, and may have {}", megabytes(bytes_in_),
+                  fmt::format("it would grow from {} to {}; the limit is {}", megabytes(bytes_in_),
                               megabytes(look.bytes), megabytes(most)));
   if (trials_ == nullptr) return look;
   const auto before = ModelSource::file(request_.in.string()), after = candidate.source();

@@ -1,5 +1,5 @@
-// The guard: a last look at a draft before it may be the result. Small enough, loaded and run by the runtime,
-// no less exact than allowed, and surely faster.
+// The guard: the last check of a draft before it becomes the result. It must be small enough, load and run on
+// the runtime, be as accurate as allowed, and be faster with 95 % confidence.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class Guard {
 
   // Within this time, and within the limit of the request.
   Result<Look> look_at(const Draft& draft, double seconds);
-  // Whether it may stay although it is not faster: surely not slower by as much as a gain must be. Of a look
-  // that found it not faster.
+  // Whether it may stay although it is not faster: with 95 % confidence it is not slower by min_gain. For a
+  // look that found it not faster.
   static bool is_no_slower(const Look& look, double min_gain);
 
  private:
@@ -53,8 +53,8 @@ class Guard {
   std::uintmax_t bytes_in_;
 };
 
-// "what was found is 2.5 % faster, but not surely by more than 2.0 % (95 % interval 1.4 % to 3.2 %);
-// --min-gain 1.013 would take it; a longer --budget could decide"
+// "the best candidate measured 2.5 % faster, but its 95 % interval of 1.4 % to 3.2 % does not exceed 2.0 %;
+// --min-gain 1.013 would accept it; a longer --budget could decide"
 std::string why_not_faster(const Interval& ratio, double min_gain);
 
 std::uintmax_t bytes_of(const std::filesystem::path& path);  // of a file and its external data

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 // Writing and syncing the result: what a plain disk does in a second, and no more of the time than this.
 constexpr double kBytesWrittenPerSecond = 2e8, kMostShareOfWriting = 0.3;
-// How much later than asked an attempt may end by itself, before it is left: a share of the budget and a
-// little for any; after Ctrl-C, of the three seconds that are promised.
+// The time after its limit in which an attempt may end by itself, before it is abandoned: a share of the
+// budget plus a constant; after Ctrl-C, a part of the promised three seconds.
 constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.2;
 constexpr double kGlanceSeconds = 0.02;
 
@@ -88,7 +88,7 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
   if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
   const bool has_none = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last);
   const std::string why =
-      has_none ? "time ran out before anything faster was found and measured" : reached.reason;
+      has_none ? "time ran out before a faster candidate was found and measured" : reached.reason;
   if (stopped_by != StoppedBy::Budget) return why;
   if (has_none || reached.is_out_of_time) return why + "; try a longer --budget";
   // Then it says so itself.
@@ -96,7 +96,7 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
   return could_be_decided ? why : why + "; time ran out, a longer --budget may find more";
 }
 
-// What was done, as a certificate tells it.
+// The steps of the draft as a certificate.
 Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
   Certificate out{.steps = draft.steps, .notes = {}};
   for (const Draft::Taken& t : draft.taken)

@@ -38,7 +38,7 @@ struct OptimizeRequest {
   // A proof that can't be interrupted is waited for, however late that is; otherwise its thread is left, and
   // the process should end.
   bool waits = false;
-  std::function<void(double)> on_best = [](double) {};  // so many times faster is the best so far
+  std::function<void(double)> on_best = [](double) {};  // gets the speedup of the best so far
 };
 
 // How long a run of a model takes and what it needs.
@@ -60,7 +60,7 @@ struct OptimizeReport {
   std::optional<double> error_before, error_after;
   std::uintmax_t bytes_in = 0, bytes_out = 0;
   std::size_t nodes_in = 0, nodes_out = 0;
-  std::string runtime, runtime_version;  // "" if none was asked
+  std::string runtime, runtime_version;  // "" if there was none
   struct Kind {
     std::string kind;
     int count = 0, nodes = 0;
@@ -69,7 +69,7 @@ struct OptimizeReport {
   Draft::Flushed flushed;  // denormal weights that are zero in the result
   struct Group {
     Change change;      // of the first of them
-    std::string label;  // of steps that pay alike
+    std::string label;  // shared by steps with equal gains
     int places = 0;
     int fewer = 0;     // nodes
     double ratio = 0;  // 0: not measured

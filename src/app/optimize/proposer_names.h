@@ -1,4 +1,4 @@
-// The proposers that a user may leave out or ask alone, by name.
+// The proposers that a user may exclude or select, by name.
 #pragma once
 
 #include <set>
@@ -11,8 +11,8 @@ namespace isomer {
 
 std::vector<std::string> proposer_names();
 
-// Those that are not asked: `without`, and all but `only`, if that names any. Error: a name that no proposer
-// has.
+// The proposers that are not used: `without`, and all except `only`, if that names any. Error: an unknown
+// name.
 Result<std::set<std::string>> left_out_proposers(const std::vector<std::string>& without,
                                                  const std::vector<std::string>& only);
 

@@ -67,8 +67,8 @@ std::vector<std::string> compare_at_zero(Judge& judge, const SizeZeroRequest& re
     if (!before.ok()) continue;
     const auto after = judge.run(request.after, feeds, request.runtime);
     if (!after.ok() && after.error().kind == FailureKind::Stopped) break;
-    const auto why = after.ok() ? difference(*before, *after) : "it fails: " + after.error().what;
-    if (why) out.push_back(fmt::format("{}: the original runs; of the result {}", size, *why));
+    const auto why = after.ok() ? difference(*before, *after) : "the run fails: " + after.error().what;
+    if (why) out.push_back(fmt::format("{}: the original runs, but in the result {}", size, *why));
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// What a result does where an open size is 0: of that its certificate says nothing unless --sizes-from 0 asks
-// for it. Run and told, never a reason to refuse the result.
+// What a result does where an open size is 0: its certificate does not cover that unless --sizes-from 0 is
+// set. It is run and reported, and never a reason to reject the result.
 #pragma once
 
 #include <string>

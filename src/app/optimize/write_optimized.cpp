@@ -37,7 +37,8 @@ Stamp stamp_of(const Optimized& optimized, const std::string& version) {
   return stamp;
 }
 
-// Of a whole file, and of the ends of one that may be large: what a reader compares before it loads them.
+// Digests of a whole file, and of the ends of one that may be large: a reader compares them before it loads
+// the files.
 constexpr std::uintmax_t kEnd = 1 << 16;
 Result<std::string> digest_of(const fs::path& file, std::uintmax_t most) {
   std::error_code failure;
@@ -104,12 +105,12 @@ Status write_with_kernels(const OptimizedFiles& files, wire::OutputFile& proof, 
 Status check_places(const OptimizedFiles& files) {
   if (is_same_file(files.in, files.out)) return Error{"the output is the input's own file"};
   if (is_same_file(files.in, files.certificate) || is_same_file(files.out, files.certificate))
-    return Error{"the certificate needs a file of its own"};
+    return Error{"the certificate needs a separate file"};
   std::vector<fs::path> all{files.out, files.certificate};
   if (files.wants_kernels) {
     for (const fs::path& own : {files.library(), files.weights()}) {
       if (is_same_file(files.in, own) || is_same_file(files.certificate, own) || own == files.out)
-        return Error{fmt::format("{} is where the kernels go", own.string())};
+        return Error{fmt::format("{} is the path of the kernels", own.string())};
       all.push_back(own);
     }
   }

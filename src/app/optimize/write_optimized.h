@@ -1,4 +1,4 @@
-// What `optimize` came to, as files: the model, and its certificate beside it.
+// Writes the result of `optimize`: the model, and its certificate beside it.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ struct OptimizedFiles {
   // What comes back unchanged is the model as it was read, not the file's bytes: it was read at other sizes.
   bool writes_unchanged = false;
   std::string version = {};  // of Isomer, for the stamp
-  // Kernels are asked for: their places are OUT's name without its ending, and these.
+  // Whether kernels are requested: their paths are OUT's name without its ending, and these.
   bool wants_kernels = false;
   std::optional<KernelFiles> kernels = {};  // nullopt: none are taken; those of an earlier run are removed
   std::filesystem::path library() const { return beside(".kernels.so"); }

@@ -13,7 +13,7 @@ namespace isomer {
 
 using ReportData = nlohmann::ordered_json;
 
-// Four digits: nobody sees more, and a page has many numbers.
+// Four digits: more are not visible, and a page has many numbers.
 ReportData rounded(double value);
 
 // SharedTexts that many nodes share, each once.

@@ -140,7 +140,7 @@ std::string prepared_section(const Json& prepared) {
   out += fact("times faster to load", interval_text(prepared.at("plain").at("load")));
   if (!prepared.at("with_options").is_null())
     out += fact("with the options below", interval_text(prepared.at("with_options").at("load")));
-  out += fact("times as fast to run", interval_text(prepared.at("latency")));
+  out += fact("speed of a run, relative", interval_text(prepared.at("latency")));
   out += fact("peak memory of loading", megabytes("peak_bytes_before") + " <span class=\"to\">to</span> " +
                                             megabytes("peak_bytes_after"));
   out += fact("equal", escaped(text_of(prepared, "equality")));
@@ -165,11 +165,9 @@ std::string exploration_page(const Json& explored, const std::string& model, std
       escaped(text_of(explored, "inputs")));
   if (!rows.empty())
     out += fmt::format(
-        "<section><h2>What each pass does</h2>\n<p class=\"quiet\">How many times better the model is "
-        "without the "
-        "pass, or with the setting, than with the runtime as it is: 95 % intervals. Green is surely better, "
-        "red "
-        "surely worse.</p>\n{}{}</section>\n",
+        "<section><h2>What each pass does</h2>\n<p class=\"quiet\">The gain without the pass, or with the "
+        "setting, over the default settings: 95 % intervals. Green is better and red is worse, with 95 % "
+        "confidence.</p>\n{}{}</section>\n",
         picture(rows), rest_of(explored));
   else if (explored.at("prepared").is_null())
     out += "<section><p>No pass or setting was measured.</p>" + rest_of(explored) + "</section>\n";

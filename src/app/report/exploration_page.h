@@ -1,5 +1,5 @@
-// What `isomer explore` found, as a page in one file that fetches nothing: a picture of passes and what each
-// does, the best set, and what to paste.
+// The result of `isomer explore` as a page in one file that loads nothing from a network: a picture of passes
+// and their effects, the best set, and the settings to paste.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

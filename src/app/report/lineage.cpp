@@ -54,7 +54,7 @@ Placed placed_by_steps(const Graph& in, const Graph& out, Outline& outline) {
   return placed;
 }
 
-// The casts at the borders of what is computed in float32 now, as one region.
+// The casts at the borders of nodes that now compute in float32, as one region.
 void place_casts(const Graph& out, RegionUnions& unions, Placed& placed) {
   const auto is_wide = [&](Value v) { return v.exists() && out.name_of(v).ends_with(kWideSuffix); };
   std::optional<std::size_t> region;
@@ -88,7 +88,7 @@ void place_rest(const Graph& in, const Graph& out, RegionUnions& unions, Placed&
     kept_in.insert(id);
     kept_out.insert(at->second);
   }
-  std::map<std::string, std::size_t> by_name;  // of what a region without steps makes
+  std::map<std::string, std::size_t> by_name;  // outputs of a region without steps
   const auto place = [&](const Graph& graph, const std::set<NodeId>& kept,
                          std::unordered_map<NodeId, std::size_t>& regions) {
     for (const NodeId id : graph.order()) {

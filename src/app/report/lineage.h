@@ -1,7 +1,7 @@
 // Lineage: which nodes of a model became which nodes of the other, by the steps of a certificate.
 //
-// The steps are done again on an outline of the graph, names and wiring only: nothing is proved, no constant
-// is computed, and nothing here is believed by anyone but the reader of a report.
+// The steps are replayed on an outline of the graph, names and wiring only: nothing is proved and no constant
+// is computed. The result is only for display.
 #pragma once
 
 #include <optional>

@@ -15,10 +15,10 @@
 namespace isomer {
 namespace {
 
-constexpr std::int64_t kProfileNs = 300'000'000;  // of runs: single nodes are to be told apart
+constexpr std::int64_t kProfileNs = 300'000'000;  // of runs, to resolve single nodes
 constexpr char kMark = '@';                       // "@12@"; no exporter is known to use it
 
-// Names that somebody outside or in a subgraph knows.
+// Names that are used outside or in a subgraph.
 std::set<std::string> fixed_names(const Graph& graph) {
   std::set<std::string> out;
   for (const Value v : graph.outputs()) out.insert(graph.name_of(v));

@@ -1,9 +1,9 @@
-// How long the nodes of a model take in a runtime, by its own profile.
+// The time of each node of a model in a runtime, by its own profile.
 //
-// The runtime fuses nodes and renames them, so that this is a best effort: nodes are marked, and a kernel is
-// that of the node whose mark is in its name, of nodes without a kernel before it up to the operator that the
-// kernel says it is, and of those behind it. They share its time by their analytic cost. What can't be told
-// is nobody's.
+// The runtime fuses nodes and renames them, so this is a best effort. Nodes are marked. A kernel belongs to
+// the node whose mark is in its name, to nodes without a kernel before it up to the operator in the kernel's
+// type, and to those after it. They share its time by their analytic cost. Time that can't be assigned
+// belongs to no node.
 #pragma once
 
 #include <filesystem>
@@ -29,13 +29,13 @@ Outcome<std::vector<KernelKind>> marked_kernels(Judge& judge, const Model& model
                                                 const RuntimeOptions& options,
                                                 const std::filesystem::path& scratch);
 
-// What kernels of a marked graph tell of its operators.
+// The times of operators from the kernels of a marked graph.
 NodeTimes shared_out(const Graph& graph, const std::vector<KernelKind>& kernels);
 
-// Of each operator, 0 where nothing is known.
+// For each operator, 0 if unknown.
 std::vector<double> analytic_costs(const Graph& graph);
 
-// The graph with a mark in the name of each operator, and of what it makes, that shows which one it is.
+// The graph with a mark in the name of each operator and of its outputs that identifies it.
 Graph with_marks(const Graph& graph);
 // The numbers of the operators whose marks are in a name.
 std::vector<std::size_t> marks_in(std::string_view name);

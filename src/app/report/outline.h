@@ -35,7 +35,7 @@ class RegionUnions {
 // A node of the graph as it is now, or was.
 struct OutlineItem {
   bool is_operator = false;
-  bool is_kept_alive = false;  // it has no output that anybody could read
+  bool is_kept_alive = false;  // it has no output that could be read
   std::vector<Value> inputs;   // of items; captures, too
   std::vector<std::string> outputs;
   std::optional<NodeId> original = {};     // of IN
@@ -57,7 +57,7 @@ class Outline {
   const std::vector<OutlineItem>& items() const { return items_; }
   const std::vector<std::size_t>& claims() const { return claims_; }  // the region that each one made
   RegionUnions unions;
-  std::optional<std::size_t> folded;  // region of what was computed beforehand and belongs to no replacement
+  std::optional<std::size_t> folded;  // region of a folded value that belongs to no replacement
 
  private:
   NodeId add(OutlineItem item);

@@ -1,6 +1,6 @@
-// What a runtime does with a model, for viewers of other people: the time of each node for Model Explorer
-// (github.com/google-ai-edge/model-explorer, "custom node data"), and the kernels of a run, one after the
-// other, as trace events for ui.perfetto.dev and chrome://tracing.
+// A model's profile on a runtime, for other viewers: the time of each node for Model Explorer
+// (github.com/google-ai-edge/model-explorer, "custom node data"), and the kernels of a run, in sequence, as
+// trace events for ui.perfetto.dev and chrome://tracing.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -63,7 +63,7 @@ struct Profiled {
 };
 
 Outcome<Widths> times_of(const ReportRequest& request, const Lineage& lineage) {
-  request.progress("asking the runtime how long each node takes");
+  request.progress("measuring the time of each node");
   ISOMER_TRY(const auto judge, Judge::start(request.worker));
   ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
   Profiled before{.model = request.in, .kept = {}}, after{.model = request.out, .kept = {}};

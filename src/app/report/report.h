@@ -1,7 +1,7 @@
-// The report of an optimization as one HTML page: what became what and how long it takes, the laws, both
-// graphs, what the search tried, what is opaque, how to check it. It fetches nothing, and says no more than
-// its sources: the two models, the certificate, and what `optimize` told, if it is there. Nothing is proved
-// here.
+// The report of an optimization as one HTML page: the changes and the time of each part, the laws, both
+// graphs, what the search tried, opaque nodes, the commands to check it. It loads nothing from a network, and
+// contains only its sources: the two models, the certificate, and the JSON of `optimize`, if it is there.
+// Nothing is proved here.
 #pragma once
 
 #include <filesystem>
@@ -21,11 +21,10 @@ struct ReportRequest {
   std::string certificate;                                                  // its text
   std::string in_name = "IN", out_name = "OUT", certificate_name = "CERT";  // in the commands that it shows
   std::vector<std::string> fixed = {};    // sizes that OUT is for; none: all
-  nlohmann::ordered_json optimized = {};  // what `optimize` tells as JSON; null: nothing is known of the run
+  nlohmann::ordered_json optimized = {};  // the JSON of `optimize`; null: unknown
   std::string version;                    // Isomer's
 
-  // Whether a runtime is asked how long each node takes; otherwise, or if it can't be asked, the analytic
-  // cost stands for that.
+  // Whether the runtime measures the time of each node; otherwise, or if it fails, the analytic cost is used.
   bool measure = true;
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
@@ -38,7 +37,7 @@ struct ReportRequest {
 struct ReportPage {
   std::string html;
   std::string widths;                      // "time", "cost" or "nodes"
-  std::string why;                         // not "time", though it was asked for
+  std::string why;                         // why it is not "time" although requested
   std::size_t regions = 0, unchanged = 0;  // places that were changed; nodes that were not
 };
 

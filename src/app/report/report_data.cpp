@@ -83,7 +83,7 @@ Json opaque_of(const Model& model) {
   return out;
 }
 
-// Of what `optimize` told, the fields that the page shows.
+// The fields of the JSON of `optimize` that the page shows.
 Json run_of(const Json& optimized) {
   if (!optimized.is_object()) return {};
   Json out;

@@ -1,5 +1,5 @@
-// What the page of a report is made of, as JSON: page/ is its only reader. Nodes are numbers, in the order
-// of their graph.
+// The data of a report's page, as JSON: page/ is its only reader. Nodes are numbers, in the order of their
+// graph.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct Widths {
   double others_before = 0, others_after = 0;  // of the runtime's own kernels
   std::string runtime = {}, inputs = {};       // that the times are from
   int threads = 1;
-  std::string why = {};  // there are no times, though they were asked for
+  std::string why = {};  // why there are no times although requested
 };
 
 ReportData report_data(const ReportRequest& request, const Certificate& certificate, const Lineage& lineage,

@@ -80,7 +80,7 @@ class Census {
     if (!summary_.flops) return;
     const Definition definition = define_node(graph, inference, id);
     const auto* formula = std::get_if<Formula>(&definition);
-    if (!formula) return;  // a Constant: known, and computed by nobody
+    if (!formula) return;  // a Constant: nothing to compute
     try {
       const Dim flops = cost(*formula).operations;
       kind.flops = kind.flops + flops;

@@ -1,5 +1,4 @@
-// Summary: what `isomer inspect` knows of a model. Read off shapes and formulas; no element of a weight is
-// looked at.
+// Summary: the content of `isomer inspect`. Derived from shapes and formulas; no element of a weight is read.
 #pragma once
 
 #include <cstdint>

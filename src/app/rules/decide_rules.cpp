@@ -13,7 +13,7 @@
 namespace isomer {
 namespace {
 
-// An operator that nobody knows is a slip of the pen, not something to be undecided about.
+// An unknown operator is a typing error, and not a reason for "undecided".
 Status check_operators(const Rule& rule) {
   std::vector<std::string> known;
   for (const Operator* op : all_operators()) known.emplace_back(op->name);

@@ -136,7 +136,7 @@ Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file,
     answer.name = rule.name;
     rules::Derivation longest;
     for (const RuleInstance& instance : rule.instances) {
-      // Of a rule that is expected to need something, what satisfies it.
+      // For a rule with an expected precondition, the instances that satisfy it.
       Rule alone = rule;
       alone.instances = {instance};
       if (rule.expectation && rule.expectation->kind == Expectation::Kind::Requires) {

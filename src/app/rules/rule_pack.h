@@ -1,4 +1,4 @@
-// Packs of rules as files: made, listed, and asked whether other rules follow from them.
+// Packs of rules as files: making, listing, and testing whether other rules follow from them.
 #pragma once
 
 #include <filesystem>

@@ -54,7 +54,7 @@ std::string remark(const Decided& rule) {
       return fmt::format("rule {} is used only where {}{}", name, text(verdict.weakest[0]), example);
     case Outcome::Undecided: break;
   }
-  return fmt::format("rule {} is not proved for all sizes, and is used only where it can be proved", name);
+  return fmt::format("rule {} is not proved for all sizes; it is used only where it can be proved", name);
 }
 
 }  // namespace isomer

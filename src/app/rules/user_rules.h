@@ -14,7 +14,7 @@ struct UserRules {
   std::shared_ptr<const rules::RuleBook> book;  // of those that are not refuted
 };
 
-// Of a file, or of all files *.rules of a folder, in the order of their names. Error: as decide_rules; a
+// Reads a file, or all files *.rules of a folder, in the order of their names. Error: as decide_rules; a
 // folder without such a file.
 Result<UserRules> read_user_rules(const std::filesystem::path& place);
 

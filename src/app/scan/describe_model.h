@@ -1,5 +1,4 @@
-// What a model is, in the words of a list: kinds of layers, precision, what it was made by. All else is what
-// `inspect` says of it.
+// A short description of a model for a list: kinds of layers, precision, exporter. `inspect` has the rest.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What `optimize` would gain, by the analytic cost that `optimize --judge cost` decides by. Nothing is
-// measured, and nothing is written beside the model.
+// Estimates the gain of `optimize` by the analytic cost of `optimize --judge cost`. It measures nothing, and
+// writes nothing beside the model.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Which of the models on a disk are the same one. Only files of one size are compared, and only models of one
-// shape are read again, so that most bytes are never looked at.
+// Finds equal models on a disk. Only files of one size are compared, and only models of one shape are read
+// again, so most bytes are never read.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace isomer {
 std::vector<std::size_t> first_of_same_bytes(const std::vector<FoundFile>& files,
                                              const std::function<bool()>& is_stopped);
 
-// Models that a checker could not tell apart, though their files differ: names of nodes, metadata, weights
-// that are in another file.
+// Models that a checker could not distinguish, though their files differ: names of nodes, metadata, weights
+// in another file.
 class SameGraphs {
  public:
   // The number of the first model that is the same as this one; nullopt: this is the first.

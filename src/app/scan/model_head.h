@@ -1,4 +1,4 @@
-// What a model's file says of itself outside of its graph: read at once, however large the graph is.
+// The parts of a model's file outside of its graph, read quickly, however large the graph is.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct ModelHead {
   std::map<std::string, std::string> stamp;     // of Isomer (app/inputs/stamp.h), without the prefix
 };
 
-// Of a file that is no message: as far as it can be read.
+// For a damaged file: as far as it can be read.
 ModelHead read_head(const std::filesystem::path& path);
 
 }  // namespace isomer

@@ -1,4 +1,4 @@
-// A model that was found on a disk, with all that was found out about it; and all of them.
+// A model that was found on a disk, with all its facts; and the list of them.
 #pragma once
 
 #include <cstdint>

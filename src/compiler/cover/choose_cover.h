@@ -1,6 +1,6 @@
-// Which segments of a model are computed by which engine, at the least time in all: exact, by dynamic
-// programming, since the segments are a chain. Regions overlap: any neighbours may be one operator, and
-// those that were measured as one take what was measured.
+// Chooses the engine of each segment of a model for the least total time: exactly, by dynamic programming,
+// since the segments are a chain. Regions overlap: any neighbours may be one operator, and a region that was
+// measured as one uses its measurement.
 #pragma once
 
 #include <optional>

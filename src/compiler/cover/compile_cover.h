@@ -1,6 +1,5 @@
-// A model of which some segments are operators of ours, and the rest is left to the runtime: each segment is
-// timed on both sides, the cheapest cover is chosen and built. Whether it is faster as a whole is for its
-// caller to measure.
+// A model with some segments as our operators and the rest on the runtime: each segment is timed on both
+// sides, and the cheapest cover is chosen and built. The caller measures whether the whole is faster.
 #pragma once
 
 #include <functional>

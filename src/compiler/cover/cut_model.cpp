@@ -183,7 +183,7 @@ class Cutter {
         now.insert(at->second.begin(), at->second.end());
       const auto found = std::ranges::find(options_.borders, now);
       if (found == options_.borders.end()) continue;
-      // Nodes that change nothing of what crosses may stand before it or behind it: the first place counts.
+      // Nodes that do not change the crossing values may stand before it or after it: the first place counts.
       const auto number = static_cast<std::size_t>(found - options_.borders.begin());
       if (borders_.empty() || borders_.rbegin()->second < number) borders_.emplace(k, number);
     }

@@ -1,9 +1,9 @@
-// A model cut into segments: neighbouring nodes that could be one operator of ours, the rest being left to a
+// A model cut into segments: neighbouring nodes that could be one of our operators; the rest stays with a
 // runtime. region_program.h makes programs and operators of them.
 //
-// Nodes are put into an order in which those that can't be compiled (no formula, bodies, sizes that depend on
-// values) stand as late as they can: what lies between them is a layer. A layer is cut where few tensors
-// cross. A segment of neighbours in this order is convex: no way leaves it and comes back.
+// Nodes are ordered so that those that can't be compiled (no formula, bodies, sizes that depend on values)
+// come as late as possible; the nodes between them are a layer. A layer is cut where few tensors cross. A
+// segment of neighbours in this order is convex: no path leaves it and comes back.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct CutModel {
   std::set<NodeId> constants;  // nodes that read nothing but each other
   std::vector<Segment> segments;
   std::size_t closed = 0;  // nodes that stay with the runtime, whatever is chosen
-  // Of a model whose sizes are open (open_model.h): an input whose extents are the sizes. No node reads an
+  // For a model with open sizes (open_model.h): an input whose extents are the sizes. No node reads an
   // element of it.
   Value sizes = Value::none();
 };

@@ -33,7 +33,7 @@ std::vector<NodeId> makers(const CutModel& cut, const std::vector<std::string>& 
   return out;
 }
 
-// One product after another, with a node between them that nobody knows.
+// One product after another, with an unknown node between them.
 constexpr char kOpaque[] = "a = MatMul(x, x) b = other.Odd(a) c = Relu(b) d = MatMul(x, a) y = Add(c, d)";
 
 TEST(CutModel, LeavesOutWhatHasNoFormula) {

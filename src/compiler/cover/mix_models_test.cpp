@@ -68,7 +68,7 @@ TEST(MixedModel, ComputesTheSame) {
 
 TEST(MixedModel, RefusesPartsThatDoNotFit) {
   const CoverMaker a = cover_of(model_of(kA), {});
-  EXPECT_FALSE(mixed_model({&a}, {{0, 1, 1}}).ok());             // nobody makes c
+  EXPECT_FALSE(mixed_model({&a}, {{0, 1, 1}}).ok());             // no node makes c
   EXPECT_FALSE(mixed_model({&a}, {{0, 0, 1}, {0, 0, 1}}).ok());  // c is made twice
 }
 

@@ -160,7 +160,7 @@ class OpenCopy {
     }
     const auto a = number(f.a), b = number(f.b);
     if (!a || !b) return std::nullopt;
-    // Div rounds towards zero, as a quotient of what is not negative is rounded.
+    // Div rounds towards zero, as floor does for a quotient that is not negative.
     if (f.kind == Kind::Floor)
       return f.a.at_least(0) == true && f.b.at_least(1) == true
                  ? std::optional(add(operator_node("Div", {*a, *b}, next())))

@@ -1,5 +1,4 @@
-// Regions of a model that was cut: each as a program of its own, and the model in which some of them are
-// operators of ours.
+// Regions of a cut model: each as a separate program, and the model in which some of them are our operators.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of float64, of one region: some seconds.
+// Limit for float64, for one region: some seconds.
 constexpr double kMostOperations = 3e10;
 
 Failure refused(const std::string& words) { return {FailureKind::Refused, words}; }

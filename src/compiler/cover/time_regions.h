@@ -1,5 +1,5 @@
-// Regions of a model, beside a runtime: what flows into them, how long they take as an operator of ours and
-// as the runtime's own, and how far each is from float64.
+// Regions of a model, compared with a runtime: their inputs, their time as our operator and on the runtime,
+// and the error of each against float64.
 #pragma once
 
 #include <filesystem>
@@ -42,7 +42,7 @@ class RegionTimer {
   // A whole model; `ours`: the same as an operator of this library, if it can be one.
   Outcome<RegionTime> time_whole(const CutModel& cut, const NamedTensors& feeds, const Model* ours,
                                  const std::filesystem::path& library);
-  // Of a library's operator against float64; nullopt: that takes too long.
+  // The errors of a library's operator against float64; nullopt: that takes too long.
   Outcome<std::optional<Errors>> errors(const CutModel& cut, const RegionProgram& region,
                                         const CompiledRegions::Region& ours,
                                         const std::filesystem::path& library);

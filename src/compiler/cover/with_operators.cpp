@@ -51,7 +51,7 @@ void add_operator(GraphCopy& copy, const CutModel& cut, const OperatorPlace& p, 
   for (const Value& v : p.region->inputs) node.inputs.push_back(copy.of(v));
   for (const Value& v : p.region->outputs) {
     node.outputs.push_back(graph.name_of(v));
-    // Nothing else says how large it is: the runtime asks no operator of ours.
+    // Its shape has no other source: the runtime does not infer shapes of our operators.
     copy.graph().declare(graph.name_of(v), declared_as(cut.inference.of(v)));
   }
   const NodeId made = copy.add(std::move(node));

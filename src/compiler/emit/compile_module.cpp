@@ -283,7 +283,7 @@ class WeightFile {
   std::ofstream out_;
   std::int64_t end_ = 1;
   Blake2b all_;
-  std::map<std::string, std::int64_t> begins_;  // by the digest of what is there
+  std::map<std::string, std::int64_t> begins_;  // by the digest of the content
 };
 
 bool is_identifier(std::string_view name) {

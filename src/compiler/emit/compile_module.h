@@ -57,7 +57,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
 // same weights share these: one network at several sizes.
 struct RegionSource {
   const Graph* program = nullptr;
-  // Of one whose sizes are open: the input whose extents they are. The operator gets these extents as a
+  // For a model with open sizes: the input whose extents they are. The operator gets these extents as a
   // vector.
   std::string sizes = {};
 };

@@ -24,7 +24,7 @@ extern char** environ;
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostWords = 2000;  // of what a compiler says
+constexpr std::size_t kMostWords = 2000;  // of a compiler's messages
 
 // Where it is in $PATH; "": nowhere.
 std::string in_path(const std::string& program) {

@@ -256,7 +256,7 @@ class Emitter {
     return out;
   }
 
-  // The function of a nest, if there is none that says the same, and its call. Of a strip: rows from, to.
+  // The function of a nest, unless an equal one exists, and its call. For a strip: rows from, to.
   std::string call_of(const Nest& nest, const std::string& from = {}, const std::string& to = {}) {
     const NestFunction function = emit_nest(plan_, nest);
     std::string parameters, arguments;

@@ -18,7 +18,7 @@ struct Emitted {
 Emitted emit(const Plan& plan, const std::string& prefix);
 // A number as C++ over `sizes`, the array that a run is given.
 std::string size_text(const Plan& plan, const Dim& dim);
-// Of a plan with open sizes, above that, and above what calls it: PREFIX_may_have(sizes),
+// For a plan with open sizes, before that, and before its callers: PREFIX_may_have(sizes),
 // PREFIX_places(sizes, places), which is the size of the workspace, PREFIX_shape_in and _out(sizes, number,
 // shape).
 std::string emit_sizes(const Plan& plan, const std::string& prefix);

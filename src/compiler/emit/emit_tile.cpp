@@ -281,7 +281,7 @@ class TileWriter {
   const Tile& tile_;
   Dim rows_, columns_, panels_;
   Axis panel_, first_;
-  Dim length_;  // of what a block is a part of
+  Dim length_;  // of the axis that contains the block
   bool in_pieces_;
   std::optional<PairedTileText> pairs_;
   Index left_;  // where the left factor goes

@@ -131,7 +131,7 @@ TEST(Intrinsic, OtherSumsAreRefused) {
   }
 }
 
-// What it is told of a call, changed: the checker finds all of it.
+// Changes in the description of a call: the checker finds all of them.
 TEST(Intrinsic, FaultsAreFound) {
   const auto good = called(kDotAdd, kLines);
   ASSERT_TRUE(good);

@@ -33,8 +33,8 @@ typedef struct {0}_module {0}_module;
 
 /* Maps the weights; NULL: the file is not there, or is not this model's. A run has {2}. */
 {0}_module* {0}_create(const char* weights_file);
-/* The same where a run has so many threads, the caller's included. Results are the same bits with any number.
-   Threads are started here and end with the module; of runs at the same time, one has them. */
+/* The same with this number of threads in a run, the caller's included. Every number gives the same bits.
+   Threads are started here and end with the module; of concurrent runs, one has them. */
 {0}_module* {0}_create_with_threads(const char* weights_file, int threads);
 void {0}_destroy({0}_module* module);
 {5}/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.{4}
@@ -226,7 +226,7 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
 }}
 )";
 
-// Samples one by one, each thread its own; of what is left, threads divide the loops.
+// Samples one by one, each thread its own; threads divide the loops of the remaining samples.
 constexpr char kRunBatch[] = R"(
 static int {0}_samples(const {0}_module* module, int64_t first, int64_t end, const void* const* inputs, void* const* outputs,
                        char* workspace, im_team* team) {{
@@ -428,7 +428,7 @@ std::string run_at_sizes(const Plan& plan, const std::string& name) {
                      plan.inputs.size(), plan.outputs.size(), batch - plan.sizes.open.begin());
 }
 
-// What runs a module, and tells what a run needs.
+// The functions that run a module and return the needs of a run.
 std::string run_of(const Plan& plan, const std::string& name) {
   if (!plan.sizes.is_empty())
     return fmt::format(kRunSizes, name, plan.placed.size(), run_at_sizes(plan, name));

@@ -35,7 +35,7 @@ class NestWriter {
   std::size_t block_of(const std::set<int>& axes) const;
   void say_in(std::size_t block, const std::string& line);
 
-  // Axes. Of rows that go strip by strip, the function has the parameters from and to.
+  // Axes. For rows that go strip by strip, the function has the parameters from and to.
   void open_loop(const Axis& axis, const std::string& from, const std::string& to,
                  const std::string& pragma = {});
   void open_loop(const Loop& loop);
@@ -58,7 +58,7 @@ class NestWriter {
   std::string at_least_zero(const Index& index);  // "": always
   std::string holds(const Domain& domain);        // "": always
   Index address(int buffer, const std::vector<Index>& at) const;
-  // What a read has to ask before it is known to be inside of its tensor.
+  // The conditions of a read that are needed to keep it inside its tensor.
   Domain asked_of(const ExprNode& read) const;
 
   // Values.

@@ -1,5 +1,5 @@
-// Objects that a C++ compiler made before, by their source, the compiler and its flags, in a folder that
-// candidates, runs and processes share. An object that was damaged, or cut off, is not taken.
+// A cache of compiled objects, by their source, the compiler and its flags, in a folder that candidates, runs
+// and processes share. A damaged or truncated object is ignored.
 #pragma once
 
 #include <filesystem>

@@ -11,7 +11,7 @@ namespace isomer::lower {
 std::string c_type(ElementType type);       // that an element is computed in
 std::string stored_type(ElementType type);  // that it has in memory
 
-// Of a Number.
+// The text of a Number.
 std::string number_text(const ExprNode& e);
 // Whether it is a Number that is no NaN, so that an extremum with it is one instruction.
 bool is_plain_number(const ExprNode& e);
@@ -23,8 +23,8 @@ std::string cast_text(ElementType from, ElementType to, const std::string& arg);
 // Two parts of a reduction as one, and what a reduction of nothing is.
 std::string combine_text(Reduction reduction, const std::string& a, const std::string& b);
 std::string start_text(const ExprNode& reduction);
-// Sums of this many float32 numbers are added up in float64: runtimes add such ones in pieces, and a norm's
-// last digits come from them. Of an open size it is not known whether it is as long.
+// Sums of at least this many float32 numbers are added in float64: runtimes add such sums in pieces, and a
+// norm's last digits depend on them. For an open size the length is unknown.
 bool is_long_sum(const ExprNode& reduction);
 
 }  // namespace isomer::lower

@@ -1,5 +1,5 @@
-// What threads divide of a nest: its function does the parts from low to high, and, of a nest that goes strip
-// by strip, rows from `from` to `to`.
+// The parts of a nest that threads divide: its function computes the parts from low to high, and, for a nest
+// that goes strip by strip, rows from `from` to `to`.
 #pragma once
 
 #include <functional>

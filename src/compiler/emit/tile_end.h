@@ -1,4 +1,4 @@
-// What becomes of the sums of a tile, a vector at a time. Internal to emit_tile.cpp.
+// The operations on the sums of a tile, a vector at a time. Internal to emit_tile.cpp.
 #pragma once
 
 #include <string>

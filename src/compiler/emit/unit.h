@@ -1,7 +1,7 @@
-// Unit: nests of a plan whose schedule is a matter of its own: one sum of products, or a chain of nests that
-// may go strip by strip. Nests and buffers have numbers in place of names (n0, n1, ...; x0, x1, ...), so that
-// equal units of other layers and other models are the same text; what was found to be fast for one holds for
-// all of them.
+// Unit: nests of a plan with an independent schedule: one sum of products, or a chain of nests that may go
+// strip by strip. Nests and buffers have numbers in place of names (n0, n1, ...; x0, x1, ...), so that equal
+// units of other layers and other models have the same text, and a fast schedule of one holds for all of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Unit {
   AxisNumbers numbers;
   std::vector<std::size_t> nests;  // of the plan that it is of
   std::string given;               // lines that it has already; others are compared with it so
-  std::string key;                 // of what it computes, on what memory, and how it is chosen to: 32 digits
+  std::string key;                 // of its function, its memory and its default choices: 32 digits
 };
 
 // All of a plan that is laid out, in order; those that have no choice are left out.

@@ -21,7 +21,7 @@ template <class List>
 auto one_of(const List& list, UnitChoices::Random& random) {
   return list[below(list.size(), random)];
 }
-// A quarter to four times as much.
+// From a quarter to four times the number.
 std::int64_t about(std::int64_t number, UnitChoices::Random& random) {
   constexpr std::array<double, 6> kTimes{0.25, 0.5, 0.75, 1.5, 2, 4};
   return std::max<std::int64_t>(

@@ -1,5 +1,4 @@
-// What the schedule of a unit can be, and steps from one to another: what a search among schedules is made
-// of.
+// The possible schedules of a unit, and steps from one to another: the moves of a search.
 #pragma once
 
 #include <cstdint>

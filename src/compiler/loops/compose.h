@@ -44,7 +44,7 @@ void replace_reduction(Nest& nest, ExprNode by);
 // The points of a nest at which an axis is low to high - 1, as a nest of their own.
 Nest part_of(const Nest& nest, const Axis& axis, const Dim& low, const Dim& high, AxisNumbers& numbers);
 
-// Of a conjunction over one axis: the interval that it leaves; nullopt where it says anything else.
+// The interval that a conjunction over one axis leaves; nullopt if it has any other condition.
 struct Interval {
   std::int64_t low = 0, high = 0;  // low <= axis < high
 };

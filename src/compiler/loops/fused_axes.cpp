@@ -11,8 +11,8 @@ bool is_affine(const Index& index) {
                              [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
 }
 
-// Open sizes that quotients and rests of an axis are by. What a rest of a quotient is by tells parts of that
-// quotient apart, once it is an axis.
+// Open sizes that divide quotients and remainders of an axis. The divisor of a quotient's remainder separates
+// parts of that quotient, once it is an axis.
 void collect_divisors(const Index& index, const Axis& axis, Dims& out) {
   for (const Index::Term& t : index.terms()) {
     if (t.atom.kind == Index::AtomKind::Axis || !t.atom.inner->mentions(axis)) continue;

@@ -13,9 +13,9 @@ struct Positions {
   std::vector<Index> at = {};
   Domain domain = {};
 };
-// The same over other axes: one that several were fused to, which an open size tells apart again, is these:
-// f = D*a + b goes through each f below A*D once, as (a, b) goes through the positions of A times D. What
-// divided f by D is then affine.
+// The same over other axes: an axis that fuses several, which an open size separates again, is these: f = D*a
+// + b goes through each f below A*D once, as (a, b) goes through the positions of A times D. A quotient of f
+// by D is then affine.
 Positions unfused(Positions positions);
 // Whether an index along an axis of this extent is seen to be inside of it, over such axes, too.
 bool is_inside(const Index& at, const Dim& extent);

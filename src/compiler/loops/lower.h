@@ -1,5 +1,5 @@
-// From a graph, whose sizes are known or given with every run, to a plan: each stage of each formula a nest,
-// then nests written into those that read them, so that what stays in memory is what has to.
+// From a graph, with known sizes or sizes of each run, to a plan: each stage of each formula becomes a nest;
+// then nests are inlined into their readers, so that few tensors stay in memory.
 #pragma once
 
 #include "base/result.h"

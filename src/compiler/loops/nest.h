@@ -34,7 +34,8 @@ struct OpenSize {
 // arranged is chosen for the usual ones.
 struct Sizes {
   std::vector<OpenSize> open = {};
-  // Of these, a batch whose samples are computed one by one: the plan is of one sample. "": there is none.
+  // The one of these that is a batch whose samples are computed one by one: the plan is of one sample. "":
+  // there is none.
   std::string batch = {};
   std::set<std::string> batched = {};  // inputs whose first axis is the batch
   bool is_empty() const { return open.empty(); }
@@ -156,8 +157,8 @@ struct Strip {
   int group = 0;
   Axis rows = {};  // of the nest
   Extents done = {};
-  // Of each row of the group's last nest, and of the end: the first row that is needed by rows from there on,
-  // and how many rows are by those before.
+  // For each row of the group's last nest, and for the end: the first row that rows from there on need, and
+  // the number of rows that rows before need.
   Extents first = {}, last = {};
   // Threads divide the rows of the last nest; each does all that its own rows need, also what another one
   // does, in memory of its own.

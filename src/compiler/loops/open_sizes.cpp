@@ -17,7 +17,7 @@
 namespace isomer::lower {
 namespace {
 
-// Of a first axis, and of others: one text of medium length, one image.
+// Usual sizes for a first axis and for others: one text of medium length, one image.
 constexpr std::int64_t kUsualBatch = 1, kUsualLength = 128, kUsualImage = 320;
 
 // Sizes as what is beyond the least ones, and back.
@@ -130,7 +130,7 @@ bool find_bounds(const Formula& formula, Sizes& sizes) {
   return false;
 }
 
-// Each size is an extent of an input by itself, so that whoever has the inputs has the sizes.
+// Each size is an extent of an input by itself, so the inputs determine the sizes.
 Status add_sizes(const Graph& graph, const Inference& inference, Sizes& sizes) {
   std::set<std::string> unseen;
   for (const Value input : graph.inputs()) {

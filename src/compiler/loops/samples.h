@@ -1,8 +1,8 @@
-// Batches whose size is known only when a model runs: whether every sample can be computed by itself.
+// Batches whose size is known only when a model runs: whether every sample can be computed independently.
 //
-// A model of which outputs at position b of their first axis depend on inputs at position b of theirs, in the
-// same way for every b and every size of the batch, is compiled for one sample and run for each. That is
-// decided on the formulas, with the size of the batch as a symbol: what is not seen to be so is refused.
+// A model qualifies if outputs at position b of their first axis depend on inputs at position b of theirs, in
+// the same way for every b and every size of the batch. It is compiled for one sample and run for each. This
+// is decided on the formulas, with the size of the batch as a symbol; an undecided model is rejected.
 #pragma once
 
 #include <optional>

@@ -99,8 +99,8 @@ class Layouts {
     if (sum) vote(nest, *sum);
   }
 
-  // Of a sum whose window moves over an image, or that is a pointwise product with weights: the channels of
-  // what it reads, and those of what it writes.
+  // For a sum whose window moves over an image, or that is a pointwise product with weights: the channels
+  // that it reads, and those that it writes.
   void vote(const Nest& nest, const ExprNode& sum) {
     std::vector<Axis> summed;  // a group of one channel has an axis of one
     std::ranges::copy_if(sum.axes, std::back_inserter(summed), [](const Axis& a) { return !a.extent.is(1); });

@@ -243,8 +243,8 @@ class Strips {
     }
     return false;
   }
-  // Of every tensor but the last. Where sizes are open: the largest at some of them; whether that is enough
-  // for all is asked of isl.
+  // Rings of every tensor except the last. With open sizes: the largest at some of them; isl checks whether
+  // that is enough for all.
   std::vector<std::int64_t> rings_of(std::size_t first, std::size_t length,
                                      const std::vector<Window>& windows, std::int64_t rows) {
     constexpr std::int64_t kTried = 8;

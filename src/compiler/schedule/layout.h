@@ -1,4 +1,4 @@
-// Where tensors lie in memory, and which nests go tile by tile.
+// The layout of tensors in memory, and the nests that run tile by tile.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr char kNeedsSizes[] = "it takes sizes that are known; --shape gi
 
 // How sums of products are added up: each way rounds less than the one before, and takes longer.
 enum class Exactness : std::uint8_t {
-  Fast,        // convolutions by Winograd's F(4, 3) where that pays
+  Fast,        // convolutions by Winograd's F(4, 3) where that is faster
   ShortSums,   // the same; what is added up in one go is shorter
   SmallTiles,  // F(2, 3) in place of F(4, 3), sums as short
   Direct,      // no Winograd

@@ -21,7 +21,7 @@ Wrong wrong_write(const Plan& plan, const Nest& nest, const SetSpace& space) {
   return std::nullopt;
 }
 
-// Whether an index is one of these axes, which is as long as this: no set has to be asked.
+// Whether an index is one of these axes with this extent: no set operation is needed.
 bool is_axis_of(const Index& at, const std::vector<Axis>& axes, const Dim& extent) {
   return std::ranges::any_of(axes, [&](const Axis& a) { return a.extent == extent && at == Index(a); });
 }
@@ -38,7 +38,7 @@ Wrong wrong_read(const Plan& plan, const Nest& nest, const SetSpace& space, cons
   axes.insert(axes.end(), around.begin(), around.end());
   for (std::size_t d = 0; d < e.at.size(); ++d) {
     if (!stays_inside(source, d, e.at[d]) || is_axis_of(e.at[d], axes, source.extents[d]))
-      continue;  // the code asks, or there is nothing to ask
+      continue;  // the code checks, or there is nothing to check
     const std::int64_t low = source.low.empty() ? 0 : source.low[d],
                        high = source.high.empty() ? 0 : source.high[d];
     // Axes that it does not depend on could only take positions away.

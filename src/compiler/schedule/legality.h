@@ -1,11 +1,10 @@
-// Whether a plan computes what its formulas say, asked of isl: a checker that knows nothing of how plans are
-// made.
+// Decides with isl whether a plan computes what its formulas say, without knowledge of how plans are made.
 //
-//   each instance of a formula runs, and once; positions are written once, all of them, before anyone reads
-//   them; no access leaves its memory; a packed factor is the factor; what lives at the same time lies apart;
-//   what threads do at the same time is written to different places, and scratch memory is a thread's own
+//   Each instance of a formula runs, and runs once. All positions are written, once, before they are read.
+//   No access leaves its memory. A packed factor is the factor. Buffers that live at the same time do not
+//   overlap. Concurrent threads write to different places, and each has its own scratch memory.
 //
-// Sums may be added up in any other order. What a C++ compiler makes of it is tested, not proved.
+// Sums may be added in any other order. The output of the C++ compiler is tested, not proved.
 #pragma once
 
 #include <optional>

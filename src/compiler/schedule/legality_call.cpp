@@ -63,7 +63,7 @@ class CallChecker {
                    : Wrong("it does not sum what its intrinsic does");
       case ExprNode::Kind::Read: return factor(theirs, e);
       case ExprNode::Kind::Apply: break;
-      default: return "an intrinsic sums products and functions of what it reads, and nothing else";
+      default: return "an intrinsic may only sum products and functions of its inputs";
     }
     if (theirs.fn != e.fn || theirs.args.size() != e.args.size())
       return "it does not sum what its intrinsic does";
@@ -80,7 +80,7 @@ class CallChecker {
     if (!told.read || told.read->kind != ExprNode::Kind::Read || told.read->tensor != e.tensor ||
         told.read->at != e.at || told.strides.size() != theirs.at.size() ||
         source.type != own_.inputs[number].type || source.ring > 0)
-      return "an intrinsic is told of another tensor";
+      return "an intrinsic gets another tensor";
     if (to_dims(own_.inputs[number].extents) != theirs.extents) return "an intrinsic reads another shape";
     if (!access(space_, all_axes(own_), theirs.at, {}).range().is_subset_of(box(space_, theirs.extents)))
       return "an intrinsic reads outside of its input";
@@ -98,7 +98,7 @@ class CallChecker {
     for (const Loop& l : nest_.loops) loops.push_back(l.axis);
     std::vector<Index> at;
     for (std::size_t d = 0; d < e.at.size(); ++d) {
-      if (!stays_inside(source, d, e.at[d])) return "an intrinsic does not ask what is inside of a tensor";
+      if (!stays_inside(source, d, e.at[d])) return "an intrinsic does not check the bounds of a tensor";
       at.push_back(with_axes(e.at[d], by_loops));
     }
     const Index address = address_of(source, at);

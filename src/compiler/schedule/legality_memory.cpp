@@ -1,4 +1,4 @@
-// Where buffers are: what lives at the same time lies apart.
+// Checks memory: buffers that live at the same time do not overlap.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ Wrong outside(const Storage& s, const Plan& plan) {
   return std::nullopt;
 }
 
-// Of two buffers of a kind that live at the same time.
+// For two buffers of a kind that live at the same time.
 Wrong overlap(const Storage& a, const Storage& b) {
   const auto meet = [&](std::int64_t at, std::int64_t other) {
     return at < other + byte_size(b).concrete() && other < at + byte_size(a).concrete();
@@ -83,8 +83,7 @@ Wrong overlap(const Storage& a, const Storage& b) {
   return std::nullopt;
 }
 
-// Of two local buffers whose sizes are open: one of them begins above the end of the other, whatever these
-// are.
+// For two local buffers with open sizes: one of them begins above the end of the other, at all sizes.
 Wrong overlap_at_a_size(const Plan& plan, int a, int b) {
   const auto is_below = [&](int low, int high) {
     const std::vector<int>& below = plan.buffer(high).below;

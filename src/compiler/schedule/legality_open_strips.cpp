@@ -1,5 +1,5 @@
-// Nests that run strip by strip where sizes are open: the same questions as for known ones, asked of isl for
-// all sizes and all strips at once.
+// Nests that run strip by strip with open sizes: the same checks as for known ones, by isl for all sizes and
+// all strips at once.
 #include <fmt/format.h>
 
 #include <map>
@@ -56,7 +56,7 @@ class RowsOfStrips {
   Index row_index() const {
     return Index(axis(kRowAxis, strip_.rows.extent + Dim(zeros_.low + zeros_.high)));
   }
-  // After so many strips, none of which is the last one.
+  // After this number of strips, none of which is the last one.
   Relation done_after(const Index& strips, bool is_before) const {
     const Index done = Dim(strip_.open->step) * strips + Index(strip_.open->offset);
     const Index row = row_index() - Index(zeros_.low), all(strip_.rows.extent);

@@ -1,4 +1,4 @@
-// What the parts of legality.h share. Internal to them.
+// Shared parts of legality.h. Internal to them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::vector<Axis> axes_of(const Nest& nest);
 bool are_same_axes(std::vector<Axis> a, std::vector<Axis> b);
 // Whether a number is above another one at every size.
 bool is_above(const Dim& a, const Dim& b, const Sizes& sizes);
-// Of a plan's open sizes, within their bounds.
+// The space of a plan's open sizes, within their bounds.
 SetSpace space_of(const Plan& plan);
 // From positions of axes to where an access goes.
 Relation access(const SetSpace& space, const std::vector<Axis>& axes, const std::vector<Index>& at,

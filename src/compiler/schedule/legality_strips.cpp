@@ -44,7 +44,7 @@ class StripChecker {
 
  private:
   const Strip& strip(std::size_t n) const { return *plan_.nests[n].strip; }
-  // Of the target, the one axis that the nest's rows are.
+  // The one axis of the target that the nest's rows are.
   std::optional<std::size_t> row_axis(std::size_t n) const {
     const Nest& nest = plan_.nests[n];
     std::optional<std::size_t> out;
@@ -72,7 +72,7 @@ class StripChecker {
       const Axis here{.id = strip(n).rows.id, .extent = Dim(to - from)};
       const auto range = with_axes(e.at[*axis], {{here.id, Index(here) + Index(from)}}).range();
       if (!range || !range->low.value() || !range->high.value()) return "which rows are read is not seen";
-      // Further outside nothing is read: the code asks, or it was refused already.
+      // No element further outside is read: the code checks, or the plan was rejected already.
       const std::int64_t begin = std::max(range->low.concrete(), -low),
                          end = std::min(range->high.concrete() + 1, rows + high);
       std::int64_t least = rows, most = 0;  // that all writers have done, that one has
@@ -119,7 +119,7 @@ class StripChecker {
         return "threads leave out rows";
       for (std::size_t r = 0; r < rows; ++r) {
         const auto row = static_cast<std::int64_t>(r);
-        // Who does no row writes no zeros behind the last one either.
+        // A thread without rows writes no zeros after the last one either.
         if (s.first[r] >= s.done.back()) return "threads leave out rows";
         if (n == last() && (s.first[r] != row || s.last[r] != row))
           return "threads do rows of the last nest twice, or leave them out";

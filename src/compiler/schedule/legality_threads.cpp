@@ -1,4 +1,4 @@
-// What threads do at the same time is written to different places.
+// Checks threads: concurrent threads write to different places.
 #include <algorithm>
 
 #include "base/nth.h"

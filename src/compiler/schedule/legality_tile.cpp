@@ -1,4 +1,5 @@
-// Tiles of products: every axis has its place, and what is packed is what the product reads.
+// Checks tiles of products: every axis has its place, and the packed factor is the one that the product
+// reads.
 #include <algorithm>
 
 #include "compiler/loops/compose.h"
@@ -59,7 +60,7 @@ Wrong wrong_packing(const Plan& plan, const Nest& nest, const ExprNode& right, c
   std::vector<Index> from, wanted;
   for (const Index& i : source->at) from.push_back(with_axes(with_axes(i, by), single));
   for (const Index& i : right.at) wanted.push_back(with_axes(i, single));
-  // Of both over the same axes.
+  // Both over the same axes.
   Positions both{.axes = axes, .at = from};
   both.at.insert(both.at.end(), wanted.begin(), wanted.end());
   both = unfused(std::move(both));

@@ -314,8 +314,7 @@ TEST(Legality, ChannelsGoBySixteensAndTheRestAtOnce) {
 }
 
 TEST(Legality, NeighboursInMemoryAreOneLoop) {
-  // The innermost two axes of what is read go on from one to the other; with a factor for each channel none
-  // do.
+  // The innermost two axes of the input are contiguous; with a factor for each channel none are.
   const auto innermost = [](const std::string& body) {
     const Lowered a = scheduled(body);
     EXPECT_EQ(illegal(a.plan), std::nullopt) << body;

@@ -104,7 +104,7 @@ TEST(OpenSizes, ThatCanNotBeGivenAreRefused) {
   const auto refused =
       open_sizes(graph_of("(float[N, 4] x, float y) => (float[N, 4] z) { z = Add(x, y) }"), {});
   EXPECT_TRUE(refused);
-  // Of N and M only where they are equal.
+  // N and M only where they are equal.
   const auto plan = planned("(float[N, 4] x, float[M, 4] y) => (float[N, 4] z) { z = Add(x, y) }");
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("Add"), std::string::npos) << plan.error().message;

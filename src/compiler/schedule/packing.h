@@ -1,4 +1,4 @@
-// What the schedulers of nests share: new buffers, weights in another order, steps of addresses.
+// Shared by the schedulers of nests: new buffers, weights in another order, steps of addresses.
 #pragma once
 
 #include <optional>

@@ -96,8 +96,8 @@ std::vector<std::int64_t> placed_greedily(const std::vector<Block>& blocks) {
   return places;
 }
 
-// Of each pair that lives at the same time, a variable says which is below; places and the peak are numbers.
-// What the solver says of pairs is an order, and places are computed from that, in integers.
+// For each pair that lives at the same time, a variable states which is below; places and the peak are
+// numbers. The solver gives an order, and places are computed from that, in integers.
 std::optional<std::vector<std::int64_t>> placed_exactly(const std::vector<Block>& blocks,
                                                         std::int64_t known_peak, double seconds) {
   const std::size_t n = blocks.size();
@@ -157,8 +157,8 @@ static void order_places(Plan& plan, const std::vector<int>& buffers, const std:
   }
 }
 
-// Large ones first, each at the lowest place that is free while it lives; where that is more
-// than what lives at some time, and there are few, an exact plan is asked for.
+// Large ones first, each at the lowest place that is free while it lives; if that exceeds the peak of live
+// bytes, and there are few, an exact plan is computed.
 void place_buffers(Plan& plan) {
   constexpr std::size_t kMostBlocks = 80;
   constexpr double kSeconds = 20;

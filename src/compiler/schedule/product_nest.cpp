@@ -71,7 +71,7 @@ void ProductNest::trim_windows() {
   }
 }
 
-// Of the nest's positions and of its value.
+// Replaces axes of the nest's positions and of its value.
 void ProductNest::replace_axes(const AxisMap& by) {
   for (Index& i : nest_.at) i = with_axes(i, by);
   nest_.value = with_axes(nest_.value, by, packing_.numbers());

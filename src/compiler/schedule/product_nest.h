@@ -40,7 +40,7 @@ class ProductNest {
   void split_groups();
   // Reduced axes that continue each other in the left factor become one.
   void merge_depth();
-  // Of two axes of the nest, the outer and the inner, one.
+  // Fuses two axes of the nest, the outer and the inner.
   Axis fuse(const Axis& outer, const Axis& inner);
   void replace_left(const Expr& by);
 

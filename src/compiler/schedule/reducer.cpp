@@ -7,9 +7,9 @@
 namespace isomer::lower {
 namespace {
 
-// Loops of a reduction that is no tile. Where all that it reads lies next to each other along the target's
-// innermost axis, sums of sixteen elements each, or of what is left of them, are kept for a few positions of
-// the next axis; else that axis goes inside of the reduced ones as it is; else reduced axes are innermost.
+// Loops of a reduction that is no tile. If its inputs are contiguous along the target's innermost axis, sums
+// of sixteen elements each, or of the remaining ones, are kept for a few positions of the next axis; else
+// that axis goes inside the reduced ones; else reduced axes are innermost.
 class Reducer {
  public:
   explicit Reducer(Packing& packing)
@@ -149,7 +149,7 @@ class Reducer {
       return t.atom.kind != Index::AtomKind::Axis && t.atom.inner->mentions(axis);
     });
   }
-  // Whether all addresses of a nest are such; no, if it computes with positions, or asks for them.
+  // Whether all addresses of a nest are such; no, if it computes with positions, or tests them.
   template <class Such>
   bool all_addresses(const Nest& nest, const Such& is_such) const {
     const auto look_at = [&](const ExprNode& e, const auto& self) -> bool {

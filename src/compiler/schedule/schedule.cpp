@@ -64,7 +64,7 @@ class Scheduler {
     }
     return static_cast<std::size_t>(at - nest_.loops.begin());
   }
-  // What the loops were, in terms of what they are now.
+  // The old loops in terms of the new ones.
   void substitute(const AxisMap& by) {
     for (AxisOfLoops& a : nest_.of) a.index = with_axes(a.index, by);
     for (Index& g : nest_.guard) g = with_axes(g, by);

@@ -5,18 +5,18 @@
 //   reorder A B ...     these loops, in the places that they have, in this order
 //   unroll NAME | vectorize NAME
 //   parallel NAME       threads divide this loop, and the outermost ones that are parallel as one
-//   compute_at NEST ROWS    what a nest writes, and all between, is computed where NEST needs it: strips of
-//                           so many rows of that
-//   pack xK COLUMNS         the right factor of the product, in panels of so many columns; without xK: of the
-//                           factor that is chosen
+//   compute_at NEST ROWS    what a nest writes, and all between, is computed where NEST needs it: in
+//                           strips of ROWS rows of NEST
+//   pack xK COLUMNS         the right factor of the product, in panels of COLUMNS columns; without xK: the
+//                           factor that Isomer chooses
 //   tensorize               the product onto the kernel of tiles; tensorize F(4,3), F(2,3): onto Winograd's
 //   block ROWS, group PANELS, pieces DEPTH    after tensorize: what a tile's loops go by; 0 pieces: in one go
 //   tiles COUNT             after tensorize F: tiles that are transformed and multiplied together
 //   parallel rows           after tensorize: threads divide rows of tiles; parallel columns: their columns
-//   keep                    what these lines leave open is as it is chosen for nests that are not named
+//   keep                    Isomer chooses everything that these lines leave open, as for unnamed nests
 //
-// Loops begin as i0, i1, ... (axes of the tensor) and r0, r1, ... (axes that are summed over). Nothing is
-// believed: legality.h asks whether the result runs what the formula says.
+// Loops begin as i0, i1, ... (axes of the tensor) and r0, r1, ... (axes that are summed over). Schedules
+// are untrusted: legality.h checks that the result computes the formula.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 namespace isomer::lower {
 namespace {
 
-// Operations below which threads don't pay: they meet twice, which takes about a microsecond.
+// Operations below which threads don't help: they synchronize twice, which takes about a microsecond.
 constexpr std::int64_t kWorth = std::int64_t{1} << 15;
 // Parts that are enough for any number of threads; more loops are not divided.
 constexpr std::int64_t kParts = 32;

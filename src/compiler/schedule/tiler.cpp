@@ -206,7 +206,7 @@ class Tiler {
     nest.of.clear();
     return true;
   }
-  // Of --precision bf16; nullopt: the product is of float32.
+  // For --precision bf16; nullopt: the product is of float32.
   std::optional<PairedSizes> pairs_for(const std::vector<Axis>& depth, const Dim& step) const {
     if (!is_known(depth) || !is_known({column_}) || !step.is_concrete() ||
         exactness_ != Exactness::Bfloat16 || request_ ||

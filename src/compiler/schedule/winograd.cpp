@@ -15,8 +15,7 @@ std::vector<std::array<double, 3>> transform_of(std::int64_t size) {
           {1 / nb, b / nb, b * b / nb}, {1 / nb, -b / nb, b * b / nb}, {0, 0, 1}};
 }
 
-// Smaller images have too few tiles for the weights that have to be brought, four times as many; fewer
-// channels are no vector.
+// Smaller images have too few tiles for the weights to load, four times more; fewer channels fill no vector.
 constexpr std::int64_t kShortest = 12, kFewestChannels = 16;
 constexpr std::int64_t kBlockBytes =
     600'000;  // of transformed inputs and products: the second cache may have 1 MB

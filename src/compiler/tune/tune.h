@@ -1,6 +1,5 @@
-// Schedules of a model's units, searched for by measuring: which tiles, strips, packing, Winograd's or none.
-// What is found to be faster is measured again, beside what is chosen without; whether it makes the model
-// faster is for the caller to measure.
+// Searches for schedules of a model's units by measuring: tiles, strips, packing, Winograd or none. A faster
+// schedule is measured again beside the default one; the caller measures whether the model is faster.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +34,7 @@ struct TuneResult {
   lower::TunedLines lines;  // of units that are faster so, measured twice
   std::size_t units = 0, tried = 0, refused = 0, remembered = 0;
   double seconds = 0;
-  double expected = 1;  // of all units together: how many times as fast
+  double expected = 1;  // the speedup of all units together
   struct Point {
     double seconds = 0, expected = 1;
     std::size_t tried = 0;

@@ -1,11 +1,11 @@
-// What schedules of units took on this machine: text files in a folder, each of one measurement, written at
-// once and never changed, so that a killed process loses what it was measuring and nothing else.
+// Times of schedules of units on this machine: text files in a folder, each of one measurement, written at
+// once and never changed, so that a killed process loses only the measurement in progress.
 //
 //   DIR/v2/<target>/<digest>.txt    target: a digest of processor, instructions, compiler, kernels,
 //   arithmetic
 //
-// Nothing in it is believed: a file that is not understood is not there, lines are checked like a user's
-// (compiler/schedule/legality.h), and what is taken in the end was measured again. Never an error.
+// The records are untrusted: a file that is not understood is ignored, lines are checked like a user's
+// (compiler/schedule/legality.h), and a chosen schedule is measured again. Never an error.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // npy: numpy's file format for one array (versions 1.0 to 3.0): a header in Python's syntax, then the
 // elements.
 //
-// Reads untrusted bytes: a header may lie about everything, so what it claims is compared with what is there
-// before any memory is taken. Not for pickled objects, structured dtypes or big-endian data, which are
-// refused by name.
+// Reads untrusted bytes: a header may be wrong in every field, so its claims are compared with the file
+// before any memory is allocated. Pickled objects, structured dtypes and big-endian data are rejected by
+// name.
 #pragma once
 
 #include <cstddef>

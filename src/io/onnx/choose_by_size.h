@@ -1,5 +1,5 @@
-// One file of several models that compute the same at some sizes: an operator looks at the inputs of a call
-// and says which of them runs.
+// One file with several models that compute the same at some sizes: an operator reads the shapes of a call
+// and selects the one that runs.
 #pragma once
 
 #include <filesystem>

@@ -75,7 +75,7 @@ Status copy_range(int input, std::uint64_t offset, std::uint64_t size, int outpu
     if (data < 0 && errno == ENXIO) return Done{};  // a hole to the end
     if (data < 0)
       return copy_solid(input, at, end - at, output,
-                        target + (at - offset));  // holes are not told apart here
+                        target + (at - offset));  // holes are copied as zeros here
     const std::uint64_t begin = std::min(static_cast<std::uint64_t>(data), end);
     const off_t hole = ::lseek(input, static_cast<off_t>(begin), SEEK_HOLE);
     const std::uint64_t stop = hole < 0 ? end : std::min(static_cast<std::uint64_t>(hole), end);

@@ -11,8 +11,9 @@
 
 namespace isomer {
 
-// What the file holds beyond the graph's nodes and initializers (metadata, functions, value_info, training
-// info, sparse initializers, quantisation annotations, ...): kept by io/onnx/, interpreted by nobody.
+// The parts of a file beyond the graph's nodes and initializers (metadata, functions, value_info, training
+// info, sparse initializers, quantisation annotations, ...): io/onnx/ keeps them, and no code interprets
+// them.
 struct ModelShell;
 
 struct Model {
@@ -28,7 +29,7 @@ Result<Model> read_model(const std::filesystem::path& path);
 // The model with its inputs at these sizes, whatever else they may have had: another model.
 Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes);
 
-// Of the files beside the model's own that its weights are in.
+// The size of the separate files that hold its weights.
 std::uint64_t external_bytes(const Model& model);
 
 // Writes OUT (and OUT.data beside it, if any tensor is external) atomically: temporary files in the same

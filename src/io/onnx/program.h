@@ -1,7 +1,7 @@
 // A program as bytes: a model in the reader's own format, as certificates hold it.
 //
-// What a model may have and a program may not: functions, subgraphs, data in other files. Its inputs need no
-// types: whoever takes the program knows what they are.
+// A program has no functions, subgraphs or data in other files. Its inputs need no types: the code that uses
+// the program has them.
 #pragma once
 
 #include <string>

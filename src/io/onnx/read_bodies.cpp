@@ -40,7 +40,7 @@ Result<Arity> expected(const NodeProto& node, const Schema& schema) {
   return Arity{offered, own.outputs};
 }
 
-// Before IR 4 an initializer had to be listed among the inputs too; nobody passes it.
+// Before IR 4 an initializer had to be listed among the inputs too; no caller passes it.
 std::int64_t passed_inputs(const onnx::GraphProto& body) {
   std::set<std::string_view> initializers;
   for (const auto& tensor : body.initializer()) initializers.insert(tensor.name());

@@ -1,4 +1,4 @@
-// The subgraphs in a node's attributes, and what the control-flow operators ask of them.
+// The subgraphs in a node's attributes, and the requirements of control-flow operators on them.
 #pragma once
 
 #include <vector>

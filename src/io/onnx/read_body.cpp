@@ -203,8 +203,8 @@ Result<Body> attribute_body(Node& node, const onnx::AttributeProto& attribute, c
   return body;
 }
 
-// Domains of a runtime's own operators. Of a function that has the name of one, ONNX Runtime takes no notice;
-// which names it has depends on its version.
+// Domains of a runtime's own operators. ONNX Runtime ignores a function with the name of one; its set of
+// names depends on its version.
 bool is_a_runtimes(std::string_view domain) {
   constexpr std::array<std::string_view, 4> kRuntimes = {"com.microsoft", "com.ms", "ai.onnx",
                                                          "org.pytorch.aten"};

@@ -1,7 +1,7 @@
-// The graphs that nodes run: bodies of control flow, and functions written out for a call.
+// The graphs that nodes run: bodies of control flow, and functions inlined for a call.
 //
-// For reasoning only: what is written back is the file's own message. A body that can't be made (too deep,
-// too much written out, something in it malformed) is left out, and its node is opaque.
+// For reasoning only: the writer writes the file's own message. A body that can't be made (too deep, too
+// large after inlining, or malformed) is left out, and its node is opaque.
 #pragma once
 
 #include "io/onnx/read_functions.h"

@@ -268,7 +268,7 @@ TEST(Bodies, AFunctionInADomainOfTheRuntimeIsNotWrittenOut) {
 }
 
 TEST(Bodies, AFunctionThatIsNotWrittenOutIsKnownByAllThatItSays) {
-  // So many calls that the last one is not written out.
+  // A number of calls beyond the limit, so the last one is not inlined.
   const auto made = [](const std::string& op) {
     onnx::ModelProto model = calling_model();
     onnx::FunctionProto& function = *model.mutable_functions(0);

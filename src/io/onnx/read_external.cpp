@@ -22,7 +22,8 @@ constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFO
 // refused.
 constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
 
-// A path that starts here and never goes up, as ONNX asks; the kernel would refuse only what ends up outside.
+// A path that starts here and never goes up, as ONNX requires; the kernel would reject only a path that ends
+// up outside.
 bool goes_down(std::string_view location) {
   if (location.empty() || location.front() == '/' || location.find('\0') != std::string_view::npos)
     return false;

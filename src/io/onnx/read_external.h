@@ -1,8 +1,7 @@
-// External data: ranges of files beneath the model's directory, mapped and never copied.
+// External data: ranges of files below the model's directory, mapped and never copied.
 //
-// A location comes from the untrusted model. It is resolved by the kernel beneath the directory, without
-// following links, and what is believed is asked of the opened descriptor: a regular file, one link, the
-// size.
+// A location comes from the untrusted model. The kernel resolves it below the directory, without following
+// links. The facts about the file are read from the opened descriptor: a regular file, one link, the size.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@ namespace isomer::wire {
 
 class ExternalFiles {
  public:
-  ExternalFiles() = default;  // none: a tensor that asks for a file is an error
-  // The directory may be missing or unreadable: that is an error only once a tensor asks for a file.
+  ExternalFiles() = default;  // none: a tensor that needs a file is an error
+  // The directory may be missing or unreadable: that is an error only if a tensor needs a file.
   explicit ExternalFiles(std::filesystem::path directory);
 
   struct File {
@@ -58,9 +57,8 @@ class ExternalFiles {
   std::uint64_t copied_bytes_ = 0;
 };
 
-// Opens a relative path beneath a directory without following any link, with openat2 or, where the kernel or
-// a sandbox doesn't have it (and if the test asks so), component by component. Negative: errno of the
-// failure.
+// Opens a relative path below a directory without following any link: with openat2, or component by component
+// if the kernel or a sandbox does not have it (or if a test requires it). Negative: errno of the failure.
 int open_beneath(int directory, const std::string& location, bool without_openat2 = false);
 
 }  // namespace isomer::wire

@@ -17,7 +17,7 @@ using Functions = std::map<FunctionName, const onnx::FunctionProto*>;
 // inlined.
 Result<Functions> read_functions(const onnx::ModelProto& model);
 
-// Of all that each says, but for where its tensors' elements lie.
+// Digests of the whole content of each, except the places of its tensors' elements.
 Result<FunctionDigests> function_digests(const Functions& functions, const TensorSource& source);
 
 }  // namespace isomer::wire

@@ -1,4 +1,4 @@
-// Any bytes: a model or a refusal, never a crash. External data is looked for in a directory that does not
+// Any bytes: a model or a rejection, never a crash. External data is searched in a directory that does not
 // exist.
 #include <cstddef>
 #include <cstdint>

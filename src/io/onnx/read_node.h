@@ -1,6 +1,6 @@
-// Is this node one that its operator allows? Names, number of inputs and outputs, attributes and their types,
-// and what If, Loop, Scan and SequenceMap ask of their bodies. Types and shapes are model/graph/infer's
-// business.
+// Is this node one that its operator allows? Checks names, number of inputs and outputs, attributes and their
+// types, and the requirements of If, Loop, Scan and SequenceMap on their bodies. Types and shapes are
+// model/graph/infer's business.
 #pragma once
 
 #include <map>

@@ -1,8 +1,8 @@
 // Names: every value is defined once and before it is read, in the main graph, in bodies of any depth, in
 // functions.
 //
-// A walk over all nodes, with a stack of its own instead of recursion. On the way every node is checked
-// against its operator, and the outer values that the bodies of a top-level node read are noted: its
+// A walk over all nodes, with an explicit stack instead of recursion. On the way every node is checked
+// against its operator, and the outer values that the bodies of a top-level node read are recorded: its
 // captures.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace isomer::wire {
 namespace {
 
-// Positions in row-major order, each inside the dims, each after the one before: what ONNX asks of indices.
+// ONNX requires positions in row-major order, each inside the dims, each after the one before.
 Status check_indices(const Tensor& indices, std::int64_t values, const Extents& dims) {
   const auto rank = static_cast<std::int64_t>(dims.size());
   const bool is_linear = indices.extents() == Extents{values};

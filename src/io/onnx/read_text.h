@@ -1,4 +1,4 @@
-// How text out of an untrusted file is shown, and which of it may be a name.
+// How text from an untrusted file is displayed, and which text may be a name.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// From TypeProto to DeclaredType: what a model says of the type and shape of a value.
+// From TypeProto to DeclaredType: a model's declaration of the type and shape of a value.
 #pragma once
 
 #include "base/result.h"

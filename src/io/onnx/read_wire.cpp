@@ -16,7 +16,7 @@ namespace {
 using google::protobuf::ArenaOptions;
 using google::protobuf::io::CodedInputStream;
 
-constexpr int kDeepestMessage = 100;  // protobuf's own default; hostile/README.md asks for no more
+constexpr int kDeepestMessage = 100;  // protobuf's own default; hostile/README.md requires no more
 
 // Arena's hooks are plain functions: what the parse on this thread may still allocate; nullptr is no limit.
 thread_local std::size_t* bytes_left = nullptr;

@@ -34,11 +34,11 @@ struct ModelFile {
 
 std::string system_error_text(int number);  // "No such file or directory"
 
-// A regular file, opened without waiting for anybody (a FIFO must not hang), and small enough for protobuf.
+// A regular file, opened without blocking (a FIFO must not hang), and small enough for protobuf.
 Result<ModelFile> open_model_file(const std::filesystem::path& path);
 
-// At most this much memory for the messages of a model of so many bytes, payloads of strings and raw data
-// aside: real models take far less, and two bytes of a file may ask for three hundred of memory.
+// The memory limit for the messages of a model of `model_bytes` bytes, without payloads of strings and raw
+// data: real models need far less, and two bytes of a file may require three hundred of memory.
 std::size_t message_memory_limit(std::uint64_t model_bytes);
 
 // The whole stream as one message.

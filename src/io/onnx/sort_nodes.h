@@ -1,5 +1,5 @@
-// Nodes in the order that ONNX asks for. Runtimes do not insist on it, and converters to float16 append the
-// casts of inputs at the end.
+// Nodes in the order that ONNX requires. Runtimes accept others, and converters to float16 append the casts
+// of inputs at the end.
 #pragma once
 
 #include "onnx/onnx-ml.pb.h"

@@ -1,4 +1,4 @@
-// What the tests of this folder share: small models made in code, and a directory that goes away with the
+// Shared by the tests of this folder: small models made in code, and a directory that is removed with the
 // test.
 #pragma once
 

@@ -33,7 +33,7 @@ constexpr std::uint32_t tag(int field) {
 
 std::uint64_t varint_size(std::uint64_t value) { return CodedOutputStream::VarintSize64(value); }
 
-// The size of a field that holds so many bytes.
+// The size of a field with `bytes` bytes of content.
 std::uint64_t field_size(int field, std::uint64_t bytes) {
   return varint_size(tag(field)) + varint_size(bytes) + bytes;
 }

@@ -30,7 +30,7 @@ class DataPlan {
   Status copy_to(int output) const;
 
  private:
-  struct Source {  // a range of a file, as a tensor asks for it
+  struct Source {  // a range of a file, as a tensor refers to it
     std::uint64_t offset = 0, size = 0;
     friend auto operator<=>(const Source&, const Source&) = default;
   };

@@ -16,13 +16,13 @@
 namespace isomer::wire {
 namespace {
 
-constexpr int kAttempts = 100;  // at finding a name that nobody uses
+constexpr int kAttempts = 100;  // to find an unused name
 
 Error failure(const std::filesystem::path& path, std::string_view what, int number) {
   return {fmt::format("{} {}: {}", printable(path.native()), what, system_error_text(number))};
 }
 
-// Locks the file; false: somebody else has, or has removed it.
+// Locks the file; false: another process holds the lock, or has removed the file.
 bool is_held(int descriptor) {
   struct stat status{};
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // no locks here: nor sweeps

@@ -39,8 +39,8 @@ class OutputFile {
 // Removes what killed processes left of their output files here. Those that are being written are locked.
 void remove_stale_outputs(const std::filesystem::path& directory);
 
-// Removes what this process is writing here, whoever of its threads: for one that ends without waiting for
-// them.
+// Removes the outputs that any thread of this process is writing here: for a process that ends without
+// waiting for its threads.
 void remove_own_outputs(const std::filesystem::path& directory);
 
 // A whole file of this text, or an error and no file.

@@ -220,7 +220,7 @@ std::shared_ptr<const ModelShell> make_shell(const Model& model) {
     const auto declared = model.graph.declared().find(info.name());
     if (declared != model.graph.declared().end()) write_type(declared->second, *info.mutable_type());
   }
-  // Of what operators of other domains put out nobody else says how large it is.
+  // Shapes of custom-domain outputs are known only from this declaration, so it is kept.
   const std::set<Value> outputs(model.graph.outputs().begin(), model.graph.outputs().end());
   for (const NodeId id : model.graph.order()) {
     const Node& node = model.graph.node(id);

@@ -1,4 +1,4 @@
-// Certificate: what was done to a model, so that anyone can do it again and prove it.
+// Certificate: the steps that change a model, so that a checker can repeat and prove them.
 //
 // JSON lines. The first names the format and the two models, by digests (kernel/certify/digest.h):
 //   {"isomer_certificate": 4, "in": "<64 digits>", "out": "<64 digits>"}

@@ -1,4 +1,4 @@
-// Any bytes as a certificate: refused, or what is read is written and read again as the same.
+// Any bytes as a certificate: rejected, or read, written and read again as the same.
 #include <cstdint>
 #include <string_view>
 

@@ -32,7 +32,7 @@ class Checker {
     if (certificate_.out_digest != model_digest(out))
       return refused("the certificate is about another result");
     if (certificate_.sizes_from > in.sizes_from)
-      return refused("the certificate holds for sizes of at least 1 only, and size 0 is asked about, too");
+      return refused("the certificate holds only for sizes of at least 1, but size 0 is required, too");
     auto start = with_operators(in, certificate_.assumed);
     if (!start.ok()) return refused(start.error().message);
     now_ = *std::move(start);

@@ -1,7 +1,7 @@
-// The checker: does this certificate turn IN into OUT by proved steps? It searches nothing and believes
-// nothing: regions, shapes, types and folded values are taken from IN, every step is proved again by both
-// witnesses, and the end is compared with OUT, constants included. Nothing is remembered from one step to the
-// next: no cache, no global.
+// The checker: does this certificate turn IN into OUT by proved steps? It searches nothing and trusts
+// nothing. Regions, shapes, types and folded values are taken from IN; both witnesses prove every step again;
+// the end is compared with OUT, constants included. No state passes from one step to the next: no cache, no
+// global.
 #pragma once
 
 #include <optional>

@@ -28,14 +28,14 @@ constexpr const char* kUsage =
     "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--value NAME=NUMBER]... [--sizes-from 0|1] "
     "[--json]";
 constexpr const char* kHelp =
-    R"(Check a certificate: is OUT proved equal to IN? Nothing of the optimizer is in this program.
+    R"(Check a certificate: prove again that OUT equals IN. This program links no optimizer.
 
   IN                  the original model
   OUT                 the optimized model
   CERT                the certificate that came with it
   --shape NAME=SHAPE  at this size, if the certificate was made with --shape or --fix-shape
   --value NAME=NUMBER with this input fixed, if the certificate was made with --value
-  --sizes-from 0|1    0: refuse a certificate that says nothing of open sizes of 0 (default: 1)
+  --sizes-from 0|1    0: reject a certificate that does not cover open sizes of 0 (default: 1)
   --json              answer in JSON
   --help              this text
 

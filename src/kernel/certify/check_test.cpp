@@ -42,7 +42,7 @@ Graph optimized() {
 
 Certificate honest() { return {.steps = {merge_scalings(), FoldStep{{"k"}}}, .notes = {}}; }
 
-// With the digests of the two models, as whoever forges one would have them.
+// With the digests of the two models, as a forger would have them.
 CheckReport checked(const Graph& in, const Graph& out, const Certificate& certificate) {
   return check_certificate(in, out, with_digests(certificate, in, out), 7);
 }
@@ -352,7 +352,7 @@ TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
   EXPECT_FALSE(checked(model("Relu"), model("Neg"), {}).accepted);
 }
 
-// y and w are the shapes of what two calls of a function make, or of what the second one makes.
+// y and w are the shapes of two calls' outputs, or of the second call's.
 Graph shapes_of_calls(const std::string& of_y) {
   Graph graph = program("agraph (float[N] x, float[N] z) => () {}");
   graph.functions.write().emplace(FunctionName{"own", "F"}, "");
@@ -468,7 +468,7 @@ TEST(Widening, IsAcceptedAndCounted) {
 
 TEST(Widening, LosesNoRoundingOfTheModel) {
   const Graph in = program(kRounded);
-  // What a forger would like: x itself instead of what 16 bits leave of it.
+  // A forger's choice: x itself instead of x rounded to 16 bits.
   const Graph out = program(
       "agraph (float[3] x) => (float16[3] y) {\ne_wide = Exp(x)\ny_wide = Tanh(e_wide)\ny = "
       "Cast<to=10>(y_wide)}");

@@ -103,7 +103,7 @@ std::string node_digest(const Graph& graph, NodeId id) {
   return out.hex();
 }
 
-// Of constants, which two graphs over one store share: their bytes are read once.
+// For constants that two graphs over one store share: their bytes are read once.
 using KnownDigests = std::unordered_map<const Node*, std::string>;
 
 std::string node_digest(const Graph& graph, NodeId id, KnownDigests& known) {

@@ -1,6 +1,6 @@
-// The digest of a model: BLAKE2b over all that the checker compares (nodes, wiring, attributes, every element
-// of every constant wherever its bytes lie, the interface, operator sets, bodies), whatever the order of
-// nodes. It says which models a certificate is about; it is no part of any proof.
+// The digest of a model: BLAKE2b over everything that the checker compares (nodes, wiring, attributes, every
+// element of every constant in any file, the interface, operator sets, bodies), in any order of nodes. It
+// names the models of a certificate; it is no part of any proof.
 #pragma once
 
 #include <string>

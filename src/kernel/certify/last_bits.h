@@ -1,8 +1,8 @@
-// Folded constants that another machine has rounded the other way.
+// Folded constants that another machine has rounded differently.
 //
-// A fold is computed in float64 and rounded once. Two machines, or two libraries of functions, may differ in
-// the last bit of that float64, and so, rarely, in the last bit of what is stored. Such a constant of OUT is
-// taken as it is, if it is the neighbour of the one computed here and nothing behind it jumps.
+// A fold is computed in float64 and rounded once. Two machines, or two math libraries, may differ in the last
+// bit of that float64, and so, rarely, in the last bit of the stored number. Such a constant of OUT is
+// accepted if it is the neighbour of the one computed here and no later node jumps.
 #pragma once
 
 #include <set>

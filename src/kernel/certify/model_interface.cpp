@@ -117,7 +117,7 @@ Graph with_symbols_of(const Graph& a, const Graph& b) {
     for (std::size_t d = 0; d < mine->size() && d < theirs->size(); ++d) {
       if (!(*mine)[d] || !(*theirs)[d]) continue;
       const auto symbols = (*mine)[d]->symbols();
-      // Where the first model has a number, the second is asked about that size only.
+      // If the first model has a number, only that size of the second is compared.
       if (symbols.size() == 1 && *(*mine)[d] == Dim::symbol(symbols[0]))
         names.try_emplace(symbols[0], *(*theirs)[d]);
     }

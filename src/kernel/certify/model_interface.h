@@ -1,5 +1,5 @@
-// What two models must have in common before any of their values are compared: inputs by name, with their
-// defaults; outputs by name, too, or, where the models name them differently, by position.
+// The requirements on two models before any of their values are compared: the same inputs by name, with their
+// defaults; the same outputs by name or, if the models name them differently, by position.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ bool same_output_names(const Graph& a, const Graph& b);
 // The second model with its outputs in the order of the first; as it is, where their names are not the same.
 Graph with_outputs_like(const Graph& a, const Graph& b);
 
-// What tells the two models apart before any value is computed.
+// The first difference between the models that is visible before any value is computed.
 std::optional<std::string> interface_difference(const Graph& a, const Inference& a_info, const Graph& b,
                                                 const Inference& b_info);
 

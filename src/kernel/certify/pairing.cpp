@@ -32,7 +32,7 @@ Value add_indices(Graph& graph, const std::string& name, const Extents& list) {
   return {graph.add(std::move(constant)), 0};
 }
 
-// The graph with values that nobody reads.
+// The graph with values that no node reads.
 Result<std::vector<Value>> add_moved(Graph& graph, const std::vector<MovedValue>& moved) {
   std::vector<Value> out;
   ValuesByName names = values_by_name(graph);

@@ -1,8 +1,8 @@
 // A pairing: how two whole models are equal, value by value, for the checker to follow.
 //
 // Both models are swept in the order of the second (kernel/prove/sweep.h): nodes that do the same to equal
-// values are equal by themselves, and each equation is a pair of values that is proved. What the models fold
-// differently is stated first: a constant is, but for rounding, what a program over constants computes.
+// values are equal, and each equation is a pair of values that is proved. Differently folded constants come
+// first: a constant is, except for rounding, the result of a program over constants.
 #pragma once
 
 #include <optional>

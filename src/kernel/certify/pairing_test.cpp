@@ -75,7 +75,7 @@ TEST(Pairing, OutputsAreMatchedByTheirNames) {
   EXPECT_FALSE(checked(a, model(kIn, turned, "y = Neg(x)\nw = Abs(x)"), {}).refusal);
   const Graph swapped = model(kIn, turned, "w = Neg(x)\ny = Abs(x)");
   EXPECT_TRUE(checked(a, swapped, {}).refusal);
-  // By position only where that is asked for, or names differ; the report says so.
+  // By position only with the option, or if names differ; the report says so.
   const PairedReport asked =
       checked(a, swapped, {.by_position = true, .moved = {}, .constants = {}, .equations = {}});
   EXPECT_FALSE(asked.refusal);

@@ -38,9 +38,9 @@ TEST(SizesFromOne, AreBelievedOfInputsWhereTheUserSaysSo) {
   const CheckedFiles said = check_models(at_least(1, in), out, text);
   EXPECT_EQ(said.text(), "accepted: OUT equals IN for all sizes of at least 1; 1 step proved again\n");
   EXPECT_EQ(said.report.sizes_from, 1);
-  // It says nothing of size 0.
+  // The certificate does not cover size 0.
   EXPECT_EQ(check_models(at_least(0, in), out, text).report.reason,
-            "the certificate holds for sizes of at least 1 only, and size 0 is asked about, too");
+            "the certificate holds only for sizes of at least 1, but size 0 is required, too");
   // The same steps as a statement about all sizes are not proved, however IN is read.
   const std::string about_all = to_text(with_digests(made, in, out));
   EXPECT_EQ(about_all.find("sizes_from"), std::string::npos);
@@ -121,7 +121,7 @@ TEST(SizesFromOne, AreNotBelievedOfSizesThatFollow) {
   EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(model("1"), claim)));
 }
 
-// A dimension without a name is one that the input leaves open, too; a value's declared size is not believed.
+// A dimension without a name is also open; a value's declared size is not trusted.
 TEST(SizesFromOne, AreOfUnnamedSizesAndOfNoDeclaredValue) {
   const auto facts = [](const std::string& text) {
     const Graph graph = at_least(1, program(text));

@@ -17,7 +17,7 @@ Json head(const Certificate& certificate) {
   return out;
 }
 
-// Of what can't be written, a text that no reader takes: the certificate is refused then.
+// For a program that can't be written, a text that no reader accepts: the certificate is then rejected.
 std::string text_of(const Graph& program) {
   const auto bytes = write_program(program);
   return bytes.ok() ? to_base64(*bytes) : bytes.error().message;

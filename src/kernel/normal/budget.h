@@ -1,4 +1,4 @@
-// What a proof may spend. Apart from the sets, whose headers few files need.
+// The limits of a proof. Separate from the sets, whose headers few files need.
 #pragma once
 
 #include <cstddef>

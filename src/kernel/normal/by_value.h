@@ -1,4 +1,4 @@
-// Which constants take part in a proof by value: small ones, and one number throughout. The others are
+// Which constants take part in a proof by value: small ones, and those with one number throughout. Others are
 // symbols: equal to themselves, whatever their numbers are.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace isomer {
 
 struct ByValue {
-  std::int64_t elements = 1;  // at most so many
+  std::int64_t elements = 1;  // upper limit
   bool tables = false;        // also larger ones of few numbers: the matrices of a transform
 
   bool takes(const Tensor& constant) const {

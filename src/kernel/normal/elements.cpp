@@ -15,7 +15,7 @@ Relation joined(const std::vector<Weighted>& weighted) {
   return out;
 }
 
-// Groups with the most factors first: their coordinates tell positions apart best.
+// Groups with the most factors first: their coordinates distinguish positions best.
 std::vector<Group> by_information(const Polynomial& polynomial) {
   std::vector<Group> out;
   for (const auto& [group, weighted] : polynomial.groups) out.push_back(group);

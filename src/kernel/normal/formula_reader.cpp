@@ -1,5 +1,5 @@
-// How a formula's expressions become terms: the part of NormalForms that knows what each kind of expression
-// means.
+// Converts a formula's expressions to terms: the part of NormalForms that knows the meaning of each kind of
+// expression.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -353,7 +353,7 @@ Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& 
     const Points everywhere = at[0].beside(at[1]).beside(at[2]).domain();
     return {args[taken], at[taken].on(everywhere)};
   }
-  // Of integers that are known to lie apart.
+  // For integers that are known to be far apart.
   if (fn == Fn::Less && args.size() == 2) {
     const Bounds a = bounds_of(elements_, args[0]), b = bounds_of(elements_, args[1]);
     const bool holds = a.high && b.low && b.low->at_least(*a.high + Dim(1)) == true;
@@ -482,7 +482,7 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
         (args[0].size() > 1 || (args[0].size() == 1 && args[0][0].coefficient.number < 0)))
       return exponential(args[0]);
     if (auto moved = call_on_movement(fn, type, args[0], of)) return *moved;
-    // Of values that lie side by side, f is taken of each: none is there where another is, and f(0) = 0.
+    // For values at disjoint positions, f applies to each: none is present where another is, and f(0) = 0.
     if (vanishes_at_zero(fn) && are_apart(args[0])) {
       Sum out;
       for (const Term& t : args[0]) {
@@ -500,7 +500,7 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
         if (!source(f.source).sign.positive()) continue;
         rest = without(std::move(rest), f);
         pulled[0].factors.push_back(f);
-        // A tensor that is positive is drawn so, as squares; of what is computed no field knows it.
+        // A positive tensor is drawn as squares; for a computed value the field cannot ensure it.
         used_order_ = used_order_ || !is_drawn(f.source);
       }
       // Relus are handled with the laws of ordered numbers (normal_form_order.cpp).
@@ -576,7 +576,7 @@ Sum NormalForms::fold(Reduction reduction, ElementType type, const std::vector<A
   }
   inside.hold(domain);
   const Points points = inside.finish().domain();
-  // Of nothing it is infinite. (An axis of symbolic extent is taken to have elements.)
+  // Over an empty domain it is infinite. (An axis of symbolic extent is assumed to have elements.)
   const bool is_bounded = domain.empty() && std::ranges::all_of(axes, [](const Axis& a) {
                             return !a.extent.is_concrete() || a.extent.concrete() > 0;
                           });

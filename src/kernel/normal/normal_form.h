@@ -1,11 +1,11 @@
-// Normal forms: what a formula computes, as an expression of its inputs in which equal values are equal sets.
+// Normal forms: a formula as an expression of its inputs in which equal values are equal sets.
 //
 // A Form is a value as a sum of terms over its position axes (term.h). Formulas are applied to forms; two
-// forms are compared as polynomials over elements (polynomial.h, elements.h). All of it is over the reals for
-// float types and over the integers for integer types: what is equal over the integers is so in any type that
-// wraps, and nothing but sums and products is looked into, since order, signs and quotients are not kept by
-// wrapping. Whatever is not understood becomes an element, equal only to itself. Throws Undecided where a
-// budget ends or a shape is out of reach.
+// forms are compared as polynomials over elements (polynomial.h, elements.h). The arithmetic is over the
+// reals for float types and over the integers for integer types. Values that are equal over the integers are
+// equal in any type that wraps; for integers only sums and products are expanded, since wrapping does not
+// keep order, signs and quotients. An unsupported expression becomes an element, equal only to itself. Throws
+// Undecided where a budget ends or a shape is out of reach.
 #pragma once
 
 #include <functional>

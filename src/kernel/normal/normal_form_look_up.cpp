@@ -1,8 +1,9 @@
-// Look-ups by computed indices: Gather is Σ_v [v = index(q)] · x(v). Of an index that points inside exactly
-// one of these terms is there, so a look-up passes any function: it is the outermost thing in a normal form.
+// Look-ups by computed indices: Gather is Σ_v [v = index(q)] · x(v). For an index that points inside, exactly
+// one of these terms is present, so a look-up passes any function: it is the outermost operation in a normal
+// form.
 //
-// A function is then asked for all v, not only for the one that is taken. So it has to be defined for all of
-// them, and so has x: log(x[i]) is not (log x)[i], which is asked for more.
+// A function is then evaluated for all v, not only for the selected one. So it must be defined for all of
+// them, and so must x: log(x[i]) is not (log x)[i], which requires more.
 #include <algorithm>
 
 #include "base/check.h"
@@ -61,7 +62,7 @@ std::optional<SourceFactor> NormalForms::hit(const Sum& condition, const Axis& v
   return out;
 }
 
-// Of the same index, at v and at w.
+// Two hits of the same index, at v and at w.
 bool NormalForms::is_same_hit(const SourceFactor& a, const SourceFactor& b) const {
   return a.source == b.source && hits_.contains(a.source) &&
          std::equal(a.at.begin() + 1, a.at.end(), b.at.begin() + 1);

@@ -14,8 +14,8 @@ Sum times(Sum sum, const Rational& k) { return scaled(std::move(sum), Coefficien
 
 }  // namespace
 
-// A sum as a function of one number: of what is left without constants and known bends, or of what these
-// bend.
+// A sum as a function of one number: the rest without constants and known knots, or the argument of these
+// knots.
 struct NormalForms::OfOne {
   Sum y;  // empty: it is a constant
   PiecewiseLinear f;
@@ -49,7 +49,7 @@ NormalForms::OfOne NormalForms::of_one(const Sum& sum) {
       out.f.add_bend(bends_.at(t->factors[0].source).knot, t->coefficient.number);
       continue;
     }
-    // Bends of several numbers: a number like any other.
+    // Knots of several numbers: a number like any other.
     for (const Term* b : bends) rest.push_back(*b);
     return {.y = times(rest, 1 / leading(rest)), .f = {.start = out.f.start, .slope = leading(rest)}};
   }

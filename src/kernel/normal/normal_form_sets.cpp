@@ -1,4 +1,4 @@
-// From terms to weighted sets: the part of NormalForms in which sums over bound axes are settled.
+// From terms to weighted sets: the part of NormalForms that decides sums over bound axes.
 #include <algorithm>
 
 #include "base/check.h"
@@ -134,7 +134,7 @@ void NormalForms::settle_bound(Polynomial& out, Summand s, int position, std::ve
     if (bound[i].is_concrete() && bound[i].concrete() <= options_.budget.unrolled &&
         (!smallest || bound[i].concrete() < bound[*smallest].concrete()))
       smallest = i;
-  if (!smallest) throw Undecided("a sum whose summands no factor tells apart");
+  if (!smallest) throw Undecided("a sum whose summands no factor distinguishes");
   const std::int64_t extent = bound[*smallest].concrete();
   bound.erase(bound.begin() + static_cast<std::ptrdiff_t>(*smallest));
   for (std::int64_t v = 0; v < extent; ++v) {

@@ -41,7 +41,7 @@ PiecewiseLinear relu(const PiecewiseLinear& f) {
   }
   PiecewiseLinear out;
   bool is_first = true;
-  Rational slope = 0;  // of what is made, so far
+  Rational slope = 0;  // of the part so far
   const auto go_on = [&](const Rational* from, const Rational& next) {
     if (is_first) out.slope = next;
     else if (next != slope) out.add_bend(*from, next - slope);

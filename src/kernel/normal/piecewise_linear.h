@@ -1,6 +1,6 @@
-// A continuous piecewise linear function of one real number: start + slope·y + Σ bend · relu(y - knot). This
-// form is unique, so that whatever relu, max and min with numbers make of one number is compared by it: a
-// clip, a leaky relu, a hard sigmoid, however they are spelled.
+// A continuous piecewise linear function of one real number: start + slope·y + Σ change · relu(y - knot).
+// This form is unique, so it compares everything that relu, max and min with numbers make of one number: a
+// clip, a leaky relu, a hard sigmoid, in any spelling.
 #pragma once
 
 #include <map>

@@ -1,8 +1,8 @@
-// Sets of integer points and relations between them, with symbols as parameters: isl, behind one door.
+// Sets of integer points and relations between them, with symbols as parameters: the interface to isl.
 //
-// Nothing else includes isl. A call that isl cannot answer (a quota, an overflow, a NULL, its third truth
-// value "error") throws Undecided, so that no error of isl can ever be taken for an answer. The budget counts
-// isl's operations, not seconds: what was decided once is decided again.
+// No other file includes isl. A call that isl cannot answer (a quota, an overflow, a NULL, its third truth
+// value "error") throws Undecided, so that no error of isl is ever taken for an answer. The budget counts
+// isl's operations, not seconds, so that decisions are reproducible.
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ class Points {
   Points operator|(const Points& other) const;
   Points operator-(const Points& other) const;
   Points coalesced() const;
-  // Of pairs (a, b), the a: the last dimensions are forgotten.
+  // The a of pairs (a, b): the last dimensions are projected out.
   Points first(int count) const;
   std::string text() const;
 

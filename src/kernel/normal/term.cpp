@@ -293,7 +293,7 @@ Sum without_symbolic_floors(const Sum& sum, std::int64_t most_values) {
     std::optional<std::int64_t> low, high;
     if (range) {
       low = Dim::floor(range->low, atom->divisor).value();
-      // Of the exclusive end: (k·d - 1) / d lies below k.
+      // For the exclusive end: (k·d - 1) / d lies below k.
       if (const auto end = Dim::exact_quotient(range->high + 1, atom->divisor); end && end->is_concrete())
         high = end->concrete() - 1;
       else high = Dim::floor(range->high, atom->divisor).value();

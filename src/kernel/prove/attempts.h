@@ -1,5 +1,5 @@
-// Attempts of a proof (prove.cpp), by what they know of constants. One number throughout is always a number;
-// a constant of several is a symbol to most attempts, and its numbers to the last ones.
+// Attempts of a proof (prove.cpp), by their use of constants. A constant with one number throughout is always
+// a number; one with several is a symbol in most attempts, and its numbers in the last ones.
 #pragma once
 
 namespace isomer {

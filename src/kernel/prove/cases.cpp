@@ -136,8 +136,7 @@ class TwinBuilder {
     if (node.kind == NodeKind::Input) return add_input(id);
     if (!node.captures.empty() || node.outputs.size() != 1 || program_.is_overridable(id))
       return Error{fmt::format("{} is no function of one element", label(node))};
-    // Of several floats a question that was asked before (optimizer/facts/proof_cache.h) remembers no
-    // numbers.
+    // For several floats, a cached question (optimizer/facts/proof_cache.h) keeps no numbers.
     const auto constant = known_constant(program_, {id, 0});
     if (constant && is_float(constant->type()) && constant->count() != 1)
       return Error{"a constant of several floats"};
@@ -196,12 +195,12 @@ class TwinBuilder {
 
 // An index of a look-up, and the extent that it must lie in.
 struct Pointer {
-  Value index;  // of the twin
+  Value index;  // in the other program
   std::int64_t extent;
 };
 
-// Whether each node that depends on the input is pointwise, in the program and in its twin by one formula;
-// adds the indices that it looks up by.
+// Whether each node that depends on the input is pointwise, by one formula in both programs; adds the indices
+// by which it looks up.
 Status compare(const Graph& program, const Inference& inference, const Twin& twin, const Inference& found,
                std::vector<Pointer>& pointers) {
   for (const NodeId id : program.order()) {
@@ -269,7 +268,7 @@ Tensor moved(const Tensor& tensor, double sign) {
   return Tensor::of(ElementType::Double, tensor.extents(), values);
 }
 
-// A twin computed: with real numbers, as float64, and in the stored types from one jump to the next.
+// Evaluates both programs: with real numbers, as float64, and in the stored types from one jump to the next.
 class Evaluation {
  public:
   Evaluation(const Twin& twin, const Inference& inference, Tensor all)

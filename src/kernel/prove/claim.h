@@ -1,4 +1,4 @@
-// What anyone may claim of a graph: a proposer, a certificate. step.h says which claims are taken.
+// Claims about a graph, from a proposer or a certificate. step.h decides which claims are accepted.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct Claim {
   Graph after;
   std::optional<int> attempt =
       {};  // the attempt that proved it (prove.cpp has the list); none: all are tried
-  // Of constants that the region reads; the proof sees these programs in their place.
+  // Facts about constants that the region reads; the proof uses these programs in their place.
   std::vector<ConstantFact> facts = {};
 };
 

@@ -1,9 +1,9 @@
-// What a claim may know of a constant beside its name: it is what a program over constants computes. A fold
-// read backwards: `Pad(Slice(w))` says of w that it is zero elsewhere, `Expand(Slice(w))` that its rows are
-// equal, `u * v` that it is a product.
+// A fact that a claim may use about a constant besides its name: a program over constants computes it. This
+// is a fold read backwards: `Pad(Slice(w))` means that w is zero elsewhere, `Expand(Slice(w))` that its rows
+// are equal, `u * v` that it is a product.
 //
-// Checked on the bytes. Such a program moves elements, and multiplies two of them at most once, so that the
-// float64 in which it is computed has all digits: a sum might forget what it is a sum of.
+// Checked on the bytes. Such a program moves elements, and multiplies two of them at most once, so that
+// float64 keeps all digits; a sum could lose digits.
 #pragma once
 
 #include <string>

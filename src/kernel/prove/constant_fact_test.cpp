@@ -36,7 +36,7 @@ TEST(ConstantFact, OtherNumbersAreNot) {
             "its program computes other numbers");
 }
 
-// Of two rounded products the difference would be anything.
+// The difference of two rounded products could be any number.
 TEST(ConstantFact, AProductIsExact) {
   const auto states_product = [](const std::string& u, const std::string& v, float product) {
     const Graph program = parsed("<ir_version: 8, opset_import: [\"\" : 18]> g () => (k) <float[1] u = {" +

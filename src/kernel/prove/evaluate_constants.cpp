@@ -25,7 +25,7 @@ bool only_moves(const ExprNode& e) {
          std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return only_moves(*c.value); });
 }
 
-// Of each double.
+// Applies fn to each double.
 template <class Fn>
 Tensor mapped(const Tensor& tensor, const Fn& fn) {
   if (tensor.type() != ElementType::Double) return tensor;
@@ -42,7 +42,7 @@ Tensor size_of(const Tensor& value, const Tensor& error) {
   return mapped(value, [&](std::size_t i, double v) { return std::abs(v) + errors[i]; });
 }
 
-// Of a number that is folded.
+// Limit of the relative loss of a folded number.
 constexpr double kMostLost = 0x1p-15;
 
 // Beyond this, a single tensor does not fit the machines that this is for.

@@ -41,8 +41,7 @@ struct Nudge {
   double of(double v) const;
 };
 
-// Error: an input, a node without a formula or without a bound of its errors, or digits that nobody may rely
-// on.
+// Error: an input, a node without a formula or without a bound of its errors, or digits that are unreliable.
 Result<EvaluatedProgram> evaluate_constants(const Graph& program, const Nudge& nudge = {});
 
 }  // namespace isomer

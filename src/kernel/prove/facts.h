@@ -1,5 +1,5 @@
-// What proofs may use of a constant's value, the same for all who have to agree about it: the set algebra,
-// the field witness, the key of the proof cache.
+// What proofs may use of a constant's value. The set algebra, the field witness and the key of the proof
+// cache must agree about it, so they share this code.
 #pragma once
 
 #include "model/expr/tensor.h"

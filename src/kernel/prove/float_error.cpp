@@ -236,7 +236,7 @@ std::optional<Formula> error_of(const Formula& formula) {
   Formula out = formula;
   for (int k = 0; k < 2; ++k)
     out.inputs.insert(out.inputs.end(), formula.inputs.begin(), formula.inputs.end());
-  // Of a formula of one stage nothing but the inputs is read.
+  // A formula of one stage reads only the inputs.
   const bool is_one = formula.stages.size() == 1;
   if (is_one) out.stages.clear();
   Errors errors(formula.inputs.size(), out.stages.size());

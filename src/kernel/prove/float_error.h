@@ -1,6 +1,6 @@
-// How far an evaluation in float64 may be off: beside each number its *error*, in units of half the last
-// place of 1 (2^-53), to the first order and never less than it. A running error: what an operation rounds is
-// measured by its result, so that (0 + b) - b is exact, and (w + b) - b is off by what b has swallowed of w.
+// The error of an evaluation in float64: beside each number its *error*, in units of half the last place of 1
+// (2^-53), to the first order and never too small. A running error: the rounding of an operation is measured
+// by its result, so that (0 + b) - b is exact, and the error of (w + b) - b is the part of w that b absorbed.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
-// Denormal numbers of constants, written as zero: float32 numbers below 2^-126, which processors compute with
-// slowly, or take for zero themselves where a program asks them to.
+// Denormal numbers of constants, written as zero: float32 numbers below 2^-126. Processors compute with them
+// slowly, or take them for zero if a program sets that mode.
 //
-// This is the one step after which a model is not equal to the one before over the reals. What holds is
-// stated: OUT equals IN in which these numbers are zero. Every answer that rests on it says so and counts
-// them (docs/equality.md).
+// This is the one step after which a model is not equal over the reals to the model before. The certificate
+// states what holds: OUT equals IN with these numbers set to zero. Every answer that rests on it says so and
+// counts them (docs/equality.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Laws that hold for integers without end, asked of those that wrap: what the sets prove, the interpreter
-// computes at the limits of each type.
+// Laws of unbounded integers, tested on integers that wrap: the interpreter computes what the sets prove at
+// the limits of each type.
 #include <gtest/gtest.h>
 
 #include <limits>

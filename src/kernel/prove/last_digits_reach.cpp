@@ -54,7 +54,7 @@ bool Reach::jumps(NodeId id) {
     }
   for (std::uint32_t k = 0; varies && k < node.outputs.size(); ++k) variable_.insert({id, k});
   if (!is_changed) return false;
-  // As it is defined by one who has not seen the numbers: what is said then holds for all of them.
+  // Definitions without the values of the constants, so that the conclusion holds for all values.
   std::vector<bool> unseen;
   for (const Value& v : node.inputs) unseen.push_back(v.exists() && changed_.contains(v));
   const Definition definition = define_node(graph_, inference_, id, unseen);
@@ -79,7 +79,7 @@ bool Reach::jumps_as(const Formula& formula, const Node& node) {
   if (!is_continuous(formula, node, changed)) return true;
   const bool has_cancelled = std::ranges::find(nearly_zero, true) != nearly_zero.end();
   if (has_cancelled && is_steep_near_zero(formula, nearly_zero)) return true;
-  // Signs are asked for where the functions alone don't say it.
+  // Signs are computed only where the functions alone don't decide.
   if (!may_be_undefined_near(formula, {}, changed, steady)) return false;
   if (!signs_) signs_.emplace(graph_, inference_, Emptiness::Ignored);
   return may_be_undefined_near(formula, signs_->inputs_of(node), changed, steady);

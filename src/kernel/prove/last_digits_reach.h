@@ -1,5 +1,6 @@
-// How far last digits of constants reach. Where a constant is known but for these, all that is computed from
-// it is, too, as long as functions are continuous and defined around it. A node where that ends is named.
+// How far last digits of constants reach. If a constant is known except for these, so is everything that is
+// computed from it, as long as functions are continuous and defined around it. It names the node where that
+// ends.
 #pragma once
 
 #include <map>

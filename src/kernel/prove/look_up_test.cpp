@@ -128,7 +128,7 @@ TEST(LookUps, ThatArePaddedDoNotPassThere) {
                       pads + "f = Add(x, b) g = Gather(f, i) y = Pad(g, p)"));
 }
 
-// Of all rows, not only of those that are taken.
+// For all rows, not only for the selected ones.
 TEST(LookUps, PartialFunctionsDoNotMoveInside) {
   for (const char* f : {"$1 = LayerNormalization<epsilon=0.0>($0, b)", "$1 = Log($0)", "$1 = Sqrt($0)",
                         "$1 = Div(b, $0)", "$1 = Reciprocal($0)", "e1 = Log($0) $1 = Relu(e1)"}) {
@@ -141,7 +141,7 @@ TEST(LookUps, PartialFunctionsDoNotMoveInside) {
                    "q = Gather(f, i) d = Sub(f, f) s = ReduceSum<keepdims=0>(d, first) y = Add(q, s)"))
         << f;
   }
-  // A total function of what may be undefined.
+  // A total function of a value that may be undefined.
   EXPECT_FALSE(proves("l = Log(x) g = Gather(l, i) y = Relu(g)",
                       "l = Log(x) r = Relu(l) g = Gather(r, i) d = Sub(l, l) s = ReduceSum<keepdims=0>(d, "
                       "first) y = Add(g, s)"));

@@ -58,7 +58,7 @@ bool have_tables_of_their_own(const Graph& a, const Graph& b) {
   return !are_in(left, right) || !are_in(right, left);
 }
 
-// Of so few operators the expanded question is the cheaper one (TASO's rules: 12 s in all instead of 29).
+// Up to this number of operators the expanded question is cheaper (TASO's rules: 12 s in all instead of 29).
 constexpr std::size_t kFewOperators = 12;
 
 // Whether a program moves elements and nothing else. Then its form names every element that it reads, and a

@@ -29,8 +29,8 @@ struct ProveOptions {
   std::uint64_t key = 1;    // of the field witness
   bool sets = true;         // for tests of one witness alone
   bool field = true;
-  // Asked where there is no proof: find_counterexample (refute.h). What it says is no part of any proof, so
-  // the checker links none.
+  // Called if there is no proof: find_counterexample (refute.h). Its answer is no part of any proof, so the
+  // checker links none.
   Refuter refute = nullptr;
   // Inputs of the first program that may themselves be undefined: the second may use them only where the
   // first does.
@@ -40,12 +40,12 @@ struct ProveOptions {
   Budget budget = {};
   std::optional<int> attempt =
       {};  // this way to put the question alone: Proved::attempt of an earlier answer
-  const std::atomic<bool>* stop = nullptr;  // set by somebody: no further attempt is begun
+  const std::atomic<bool>* stop = nullptr;  // if set, no further attempt is begun
 };
 
 Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options = {});
 
-// Who answers such a question: prove_equal in the checker; in a search, one that remembers earlier answers
+// The source of an answer: prove_equal in the checker; in a search, a cache of earlier answers
 // (optimizer/facts/proof_cache.h).
 using ProofSource = std::function<Verdict(const Graph& a, const Graph& b, const ProveOptions& options)>;
 

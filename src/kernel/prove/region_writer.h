@@ -1,9 +1,8 @@
-// Writes a value of a model as a program of its own, which begins at values whose classes both models have.
+// Writes a value of a model as a separate program, which begins at values whose classes both models have.
 // Names are the program's own: equal regions of a model are equal programs.
 //
-// A class of `open` is followed to what it is computed from; one of Sweep::follow_in_a to what it is computed
-// from in A, for both sides. B's value is proved to be A's, so both programs may use A's
-// definition of it.
+// A class of `open` is expanded to its definition; one of Sweep::follow_in_a to its definition in A, for both
+// sides. B's value is proved to be A's, so both programs may use A's definition of it.
 #pragma once
 
 #include <map>

@@ -15,7 +15,7 @@ namespace {
 // No rounding is worse than this, in units of the largest element: a third of a float's digits.
 constexpr double kMostUnits = 4096;
 
-// Directions in which the symbols are changed. Each is a lower bound of what their digits can do; that all of
+// Directions in which the symbols are changed. Each gives a lower bound of the digits' effect; that all of
 // eight miss three quarters of it is rare.
 constexpr std::uint64_t kTrials = 8;
 // A change by which derivatives are taken: that of 64 roundings in float32.
@@ -24,8 +24,8 @@ constexpr double kMostNudge = 0x1p-18;
 // An element of which cancellation has left fewer binary digits than these is taken for another number.
 constexpr double kFewDigits = 0x1p-10;
 
-// Of two that folded a batch norm (add, root, quotient, product; each of them half a unit), in units of the
-// element itself: nothing says which larger numbers it is the rest of.
+// The error of two folds of a batch norm (add, root, quotient, product; half a unit each), in units of the
+// element itself: it is unknown of which larger numbers the element is the rest.
 constexpr double kRestatedUnits = 8;
 
 // The stored elements beside the wanted ones, and by how much each may be off.
@@ -45,7 +45,7 @@ class Comparison {
       if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
     // However long the program is: the leading digits of the constant are right.
     most_ = kMostUnits * unit * largest;
-    // One more operation: the result is stored. Of doubles nothing finer is computed here.
+    // One more operation: the result is stored. For doubles there is no finer arithmetic here.
     const bool is_double = stored.type() == ElementType::Double;
     units_ = is_moved    ? kRestatedUnits
              : is_double ? kMostRoundings
@@ -90,7 +90,7 @@ class Comparison {
   }
 
  private:
-  // Nothing is asked of a number that is not finite but to be the same.
+  // A number that is not finite only has to be the same.
   bool is_same(std::size_t i) const {
     return (numbers_[i] == wanted_[i] && (is_moved_ || !std::isfinite(wanted_[i]))) ||
            (std::isnan(numbers_[i]) && std::isnan(wanted_[i]));

@@ -1,16 +1,16 @@
-// A constant that somebody folded: is it, but for rounding, what a program over other constants computes?
+// Decides whether a folded constant is, except for rounding, the value of a program over other constants.
 //
-// The program is evaluated in float64, but for what jumps or is cast to a narrower float (last_digits.h). A
-// stored element may be off by n · u of itself, n operations on the way to it (64 at most), u half a unit in
-// the last place. Where larger terms have cancelled in it, it may be off by more: by what a change of n · u
-// in the other model's constants makes of it. That is a property of the function that the program computes:
-// however the certificate writes it, (w + b) - b leaves the digits of w alone. It is found by evaluating the
-// program again with such constants, in a few directions, and is never overestimated by it. What float64
-// itself may be off by has to be within the same bound (float_error.h).
+// The program is evaluated in float64, except for nodes that jump or cast to a narrower float
+// (last_digits.h). A stored element may differ by n · u of itself, with n operations before it (at most 64)
+// and u half a unit in the last place. Where larger terms have cancelled in it, it may differ by more: by the
+// effect of a change of n · u in the other model's constants. That is a property of the function that the
+// program computes: however the certificate writes it, (w + b) - b does not change the digits of w. It is
+// found by evaluating the program again with such constants, in a few directions, and is never overestimated.
+// The error of float64 itself must be within the same bound (float_error.h).
 //
-// Of a constant that is only moved, nothing is computed. Two models may have folded it from the same source,
-// each with roundings of its own, and lost the source: an element that differs in its own last digits only is
-// *restated*. So zeros, signs and what is not finite are the same.
+// For a constant that is only moved, nothing is computed. Two models may have folded it from the same source,
+// each with its own roundings, and lost the source: an element that differs only in its own last digits is
+// *restated*. So zeros, signs and non-finite numbers are the same.
 #pragma once
 
 #include <set>

@@ -122,7 +122,7 @@ TEST(Rounding, CancellationIsMeasuredByTheDigitsOfTheOtherModel) {
   const auto off = compare({0.10003662F + 1e-4F, 50}, graph, all);
   ASSERT_TRUE(off.ok());
   EXPECT_TRUE(off->leans_on_symbols);
-  // In its own units it is far off all the same, and that is what is told.
+  // In its own units the error is still large, and the report gives that number.
   EXPECT_GT(off->worst_ulp, 1000);
   EXPECT_FALSE(compare({0.1020F, 50}, graph, all).ok());
   // Numbers that the program brings along have no digits to lean on.

@@ -17,8 +17,8 @@ namespace {
 // Extents that a rule may make smaller: n -> map(n).
 using Resize = std::function<std::int64_t(std::int64_t)>;
 
-// Where to take so many bytes of a tensor from. What is one number throughout is taken for that number, so a
-// part of what is not must not be, either.
+// Where to take `size` bytes of a tensor from. A tensor with one value throughout counts as that value, so a
+// part of any other tensor must not have one value throughout.
 std::size_t begin_of_part(const Tensor& t, std::size_t element, std::size_t size) {
   std::size_t change = element;
   while (change < t.bytes().size && std::memcmp(t.bytes().data, t.bytes().data + change, element) == 0)
@@ -40,7 +40,7 @@ Tensor resized(const Tensor& t, const Resize& resize, const ByValue& by_value) {
   Extents extents;
   for (const std::int64_t e : t.extents()) extents.push_back(resize(e));
   if (extents == t.extents()) return t;
-  // A part of the old bytes: content tells constants apart, as before.
+  // A part of the old bytes: content distinguishes constants, as before.
   const auto size = byte_size(t.type(), extents);
   if (!size || *size > t.bytes().size) return t;
   const std::size_t element = t.bytes().size / static_cast<std::size_t>(t.count());
@@ -68,7 +68,7 @@ Graph resized(const Graph& graph, const Resize& resize, Resized what, const ByVa
   });
 }
 
-// Every number that `resized` asks a rule about.
+// Every number for which `resized` looks up a rule.
 void add_numbers(const Graph& graph, std::set<std::int64_t>& numbers) {
   const Resize note = [&](std::int64_t n) {
     numbers.insert(n);

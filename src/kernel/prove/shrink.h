@@ -1,4 +1,4 @@
-// The same programs at smaller sizes: what the field witness evaluates in full.
+// The same programs at smaller sizes, which the field witness evaluates in full.
 #pragma once
 
 #include <array>

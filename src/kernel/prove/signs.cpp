@@ -85,8 +85,8 @@ class Signs {
 
  private:
   using Answers = std::unordered_map<const ExprNode*, bool>;
-  // Each part is asked once: the steps of a recurrence read each other, and the ways through them are without
-  // number.
+  // Each part is evaluated once: the steps of a recurrence read each other, and the number of paths through
+  // them is exponential.
   bool remembered(Answers& answers, const ExprNode& e, bool (Signs::*sees)(const ExprNode&) const) const {
     if (const auto at = answers.find(&e); at != answers.end()) return at->second;
     const bool answer = (this->*sees)(e);

@@ -27,9 +27,9 @@ bool may_be_undefined(const Graph& graph, NodeId id, const Formula& formula);
 // Nodes of a graph whose values may be undefined or infinite though all that is fed is finite.
 std::set<NodeId> partial_nodes(const Graph& graph, const Inference& inference);
 
-// Whether small changes of these inputs may decide if a function in the formula is defined: a root of what
-// may be negative, the exponent of a power. `steady`: inputs that are constants with a known sign, which a
-// small change leaves as it is.
+// Whether small changes of these inputs may decide if a function in the formula is defined: the root of a
+// possibly negative value, the exponent of a power. `steady`: inputs that are constants with a known sign,
+// which a small change leaves as it is.
 bool may_be_undefined_near(const Formula& formula, const std::vector<InputSign>& inputs,
                            const std::vector<bool>& changed, const std::vector<bool>& steady);
 
@@ -40,7 +40,7 @@ enum class Emptiness : std::uint8_t { Counts, Ignored };
 // The signs of all values of a graph.
 class ValueSigns {
  public:
-  // Asked of every operator in order; the formula is nullptr where it has none.
+  // Called for every operator in order; the formula is nullptr if it has none.
   using Visit = std::function<void(NodeId, const Formula*, const std::vector<InputSign>&)>;
   ValueSigns(const Graph& graph, const Inference& inference, Emptiness emptiness, const Visit& visit = {});
   std::vector<InputSign> inputs_of(const Node& node) const;

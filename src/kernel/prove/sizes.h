@@ -1,8 +1,8 @@
-// What is known of sizes: for which of them a program runs, and where its formulas are exact.
+// Facts about sizes: the sizes at which a program runs, and at which its formulas are exact.
 //
-// Formulas assume things that depend on named sizes (model/expr/formula.h: SizeCondition): that a Reshape
-// has as many elements before as after, that there is something to take the maximum of. Wherever the first of
-// two programs runs, what it needs holds; the second one may need nothing else.
+// Formulas have assumptions about named sizes (model/expr/formula.h: SizeCondition): that a Reshape has the
+// same number of elements before and after, that a maximum has at least one element. Wherever the first of
+// two programs runs, its conditions hold; the second one may need no others.
 #pragma once
 
 #include <optional>

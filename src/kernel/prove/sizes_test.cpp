@@ -147,7 +147,7 @@ TEST(Sizes, WhatTheFirstProgramNeedsMayBeNeededAgain) {
   const std::string image = "float[1,8,h,w] x", pooled = "float[1,8,1,1] y";
   const auto mean = program(image, pooled, "y = ReduceMean(x, a)", "int64[2] a = {2, 3}");
   const auto pool = program(image, pooled, "y = GlobalAveragePool(x)");
-  // Of nothing the runtime says that the mean is 0, and refuses to pool.
+  // For an empty input the runtime returns 0 as the mean, and rejects the pool.
   EXPECT_THAT(verdict(mean, pool), HasSubstr("is not known unless"));
   EXPECT_THAT(verdict(pool, mean), HasSubstr("proved,"));
 }
@@ -175,7 +175,7 @@ TEST(Sizes, AnExtentThatMayBeCopiedIsNotTrusted) {
   EXPECT_THAT(verdict(literal_a, literal_b), HasSubstr("proved,"));
 }
 
-// Heads split off and put together again, as every transformer does: nothing in it minds a size of 0.
+// Heads split and merged again, as in every transformer: a size of 0 changes nothing.
 TEST(Sizes, HeadsAreSplitAndMergedAtAnySize) {
   const std::string in = "float[b,s,12] x", out = "float[b,s,12] y";
   const std::string split =
@@ -203,7 +203,7 @@ TEST(Sizes, ASliceOfOnePositionBroadcastsAtAnySize) {
   const Graph a = with("d = Sub(s, x)\ny = Neg(d)");
   EXPECT_THAT(verdict(a, with("y = Sub(x, s)")), StartsWith("proved"));
   EXPECT_THAT(verdict(a, with("y = Sub(x, x)")), Not(StartsWith("proved")));
-  // Of another axis it does not, where that has none and this one some, or the other way round.
+  // For another axis it does not hold, where that one is empty and this one is not, or the other way round.
   EXPECT_THAT(verdict(program("float[b,n] x, float[b,m] z", "y", "y = Identity(z)", constants),
                       with("d = Sub(s, s)\ny = Add(z, d)")),
               Not(StartsWith("proved")));

@@ -28,8 +28,8 @@ Result<std::vector<Value>> find_values(const Names& names, const std::vector<std
   return out;
 }
 
-// An empty graph of the same operators. What the file declares of values is left behind: nothing here
-// believes it.
+// An empty graph of the same operators. Declarations of values in the file are dropped: nothing here trusts
+// them.
 Graph bare(const Graph& graph) {
   Graph out;
   out.opsets = graph.opsets;
@@ -274,9 +274,9 @@ const Workpiece::State::Judged& Workpiece::State::judged() const {
   return judged_;
 }
 
-// What the rest of the model says of a region: for which sizes it runs, and which inputs may be undefined.
-// Of these the claim's program may use only what the region itself uses, be they finite wherever the model's
-// values all are: another output must not become undefined with them.
+// Context of a region from the rest of the model: the sizes at which it runs, and the inputs that may be
+// undefined. The claim's program may use such inputs only where the region itself does, even if they are
+// finite wherever all values of the model are: another output must not become undefined with them.
 std::optional<std::string> Workpiece::add_context(const Graph& before, const Graph& after,
                                                   ProveOptions& options) const {
   const State::Judged& judged = state_->judged();

@@ -1,5 +1,5 @@
-// Steps: what may be done to a graph, each by one function that is trusted. A step is claimed by anyone (a
-// proposer, a certificate); it is taken only here, after it was proved on the graph that it changes.
+// Steps: the changes of a graph, each by one trusted function. Any code may claim a step (a proposer, a
+// certificate); only this code applies it, after a proof on the graph that it changes.
 #pragma once
 
 #include <map>
@@ -71,7 +71,7 @@ class Workpiece {
     Graph graph;
     Inference inference;
     ValuesByName names;
-    // Made when the first claim asks for it: the model's sizes, and the nodes whose values may be undefined.
+    // Computed when the first claim needs it: the model's sizes, and the nodes whose values may be undefined.
     struct Judged {
       ModelSizes sizes;
       std::set<NodeId> partial;

@@ -93,8 +93,8 @@ std::optional<Graph> of_zeros(const Graph& program, bool only_zeros) {
   return out;
 }
 
-// As flattening leaves them where a body's outputs have the names that they had outside. A model that
-// declares another type for the output is not believed.
+// Flattening leaves such nodes if a body's outputs have the names that they have outside. A declaration of
+// another type for the output is not trusted.
 bool is_identity(const Graph& graph, const Inference& info, NodeId id) {
   const Node& node = graph.node(id);
   return node.op == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
@@ -487,7 +487,7 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
   }
   const int c = class_of(side, constant);
   if (side == Side::B && in_a(c).exists()) return Error{"it is a constant of the first model"};
-  if (folded_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
+  if (folded_.contains(c) || settled_.contains(c)) return Error{"it is decided already"};
   std::set<NodeId> large, symbols;  // what every proof takes for symbols, and what some do
   for (const NodeId id : program.order()) {
     const Node& node = program.node(id);
@@ -520,7 +520,7 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
 
 Status Sweep::restore_constant(Side side, Value constant) {
   const int c = class_of(side, constant);
-  if (settled_.contains(c)) return Error{"it is settled"};
+  if (settled_.contains(c)) return Error{"it is decided already"};
   folded_.erase(c);
   return Done{};
 }

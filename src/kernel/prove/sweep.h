@@ -1,14 +1,14 @@
-// Sweeping: two models proved equal value by value, as hardware is.
+// Sweeping: two models are proved equal value by value, as in hardware verification.
 //
 // Every value of both models has a class; values of one class are equal for all inputs of the models. Two
 // nodes that apply one operator to inputs of equal classes have outputs of equal classes; that needs no
 // formula, only that the operator is a function. Other pairs are proved: each of the two values as a small
 // program that begins where both models have values of a common class, which are inputs of that program by
-// the same name. Which pairs are worth a proof, and where to begin, is for whoever sweeps to say.
+// the same name. The caller of the sweep decides which pairs to prove, and where to begin.
 //
-// A folded constant of B is replaced by a program over constants of A (rounding.h): what is then proved is
-// about B with the program's exact value in place of the stored one. A number that A has rounded (its float
-// that is nearest to √2) is replaced by a program over literals in the same way.
+// A folded constant of B is replaced by a program over constants of A (rounding.h): the proof is then about B
+// with the program's exact value in place of the stored one. A number that A has rounded (its float that is
+// nearest to √2) is replaced by a program over literals in the same way.
 #pragma once
 
 #include <map>
@@ -90,8 +90,8 @@ class Sweep {
   // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may
   // fail; nullptr: there is none.
   const Node* unaccounted() const;
-  // The same of B's other nodes, which a runtime runs, too. Their counterparts may be among A's other nodes,
-  // those of `whole_a`: both run or neither does. Asked last: A's other nodes get classes here.
+  // The same for B's other nodes, which a runtime runs too. Their counterparts may be among A's other nodes,
+  // those of `whole_a`: both run or neither does. Call it last: A's other nodes get classes here.
   const Node* unaccounted_dead(const Graph& whole_a, const Inference& whole_a_info);
 
  private:
@@ -131,7 +131,8 @@ class Sweep {
   void note_added(Side side, Value value, const std::set<int>& open, const ProofSource& ask,
                   const ProveOptions& options);
   bool leans(Side side, Value constant) const;
-  // Of what is computed in the same way as before; `told`: the classes otherwise, empty: new ones.
+  // Classes of the outputs of an operator that computes the same as before; `told`: the classes otherwise,
+  // empty: new ones.
   std::vector<int> operator_classes(Side side, NodeId id, const std::vector<int>& told = {});
   bool may_fail_in_b(NodeId id) const;
   bool is_accounted_for(NodeId id) const;
@@ -153,7 +154,7 @@ class Sweep {
   std::set<int> followed_in_a_;
   std::map<int, Folded> folded_;
   std::set<int> settled_;  // constants whose present numbers or symbols a proof has used: they must stay
-  std::set<int> seen_;     // classes of what proofs have looked at in B
+  std::set<int> seen_;     // classes in B that proofs have expanded
   // Constants that a proof determines, by the node that reads them and as which of its inputs.
   std::set<std::tuple<Side, NodeId, std::size_t>> determined_;
 };

@@ -119,8 +119,8 @@ TEST(Sweep, AnIdentityIsItsInput) {
   EXPECT_FALSE(both.same("s", "i"));
 }
 
-// Whether the second model's Reshape runs is not known, and so nothing of what it makes; that it is what the
-// first one's makes is.
+// It is unknown whether the second model's Reshape runs, so its output is unknown; it is known that the
+// output equals the first model's.
 TEST(Sweep, WhatIsKnownOfTheFirstModelIsKnownOfTheSameNodesInTheSecond) {
   const std::string nodes =
       "u = NonZero(x)\nr = Reshape(u, shape)\ns = Shape(r)\nt = Slice(s, zero, one)\ny = Expand(w, t)";
@@ -165,7 +165,7 @@ TEST(Sweep, WhatIsUndefinedBehindACutStaysSo) {
 }
 
 TEST(Sweep, WhatIsNotReadMayBeUndefined) {
-  // The logarithm of what is cut off matters to neither; of what is multiplied by zero it does.
+  // The logarithm of a part that is cut off affects neither; that of a part multiplied by zero does.
   const std::string in = "float[6] z", out = "float[6] l, float[2] y", l = "l = Log(z)\n",
                     to = "s = Constant<value_ints=[1]>()\ne = Constant<value_ints=[3]>()\n",
                     zeros = "p = Constant<value_ints=[0,0]>()\nq = Pad(l, p)\n";
@@ -227,8 +227,9 @@ TEST(Sweep, RoundedConstantsMustNotReachAJump) {
 }
 
 TEST(Sweep, WhatCancellationHasLeftOfAConstantMustNotBeDividedBy) {
-  // The first sum is about 2^-23, the rest of two numbers of about 1: a half of that is within their
-  // roundings. The others are large; and so many that inference does not compute with them.
+  // The first sum is about 2^-23, the rest of two numbers of about 1: half of it is within their rounding
+  // errors. The others are large, with so large a number of elements that inference does not compute with
+  // them.
   std::string large, ones, none;
   for (int i = 1; i < 5000; ++i) large += ", 50", ones += ", 1", none += ", 0";
   const auto numbers = [](const std::string& name, const std::string& first, const std::string& others) {

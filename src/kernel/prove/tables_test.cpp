@@ -101,7 +101,7 @@ Graph direct(const Image& i) {
   return program(i.types(), i.result(), "c = Conv<pads=[1,1,1,1]>(x, w)\ny = Relu(c)");
 }
 struct Edit {
-  int overlap = 0;  // a tile begins so much later
+  int overlap = 0;  // a tile begins later by this number of rows
   int first = 0;    // of the rows that are kept
   int numerator = 1;
 };

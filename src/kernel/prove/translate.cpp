@@ -103,7 +103,7 @@ void Translator::add_symbol(const Graph& graph, const Inference& inference, Valu
 
 void Translator::add_constant(const Graph& graph, Value value, const Tensor& tensor) {
   if (known_.contains(key(graph, value)) || !is_computable(tensor.type())) return;
-  // What both programs have need not be looked into, unless a law may ask for its numbers.
+  // Values that both programs have need not be expanded, unless a law may need their numbers.
   const bool is_cut = options_.cut_common && !options_.use_facts && tensor.count() > 1 &&
                       numbers_.is_common(numbers_.of(graph, value.node));
   if (auto exact = is_cut ? std::nullopt : forms_.constant(tensor)) {

@@ -30,7 +30,7 @@ class Translator {
   // Registers all that has to be defined for one output of a program whose outputs are known.
   void answer_for(const Graph& graph, const Inference& inference, Value output);
   // Whether every index of the second program, whose outputs are known, points into its axis if those of the
-  // first do. Asked last: it makes forms of its own.
+  // first do. Call it last: it makes new forms.
   bool indices_follow(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info);
   const std::vector<ValueFact>& facts() const { return facts_; }
   // Constants whose elements took part as numbers, by value number.

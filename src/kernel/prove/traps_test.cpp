@@ -645,7 +645,7 @@ TEST(Traps, Trap20OnlyWhatIsProvedIsMerged) {
     EXPECT_FALSE(is_proved(prove_equal(one, two)));
     EXPECT_FALSE(is_proved(prove_equal(two, one)));
   }
-  // Nor are two calls of what nobody knows.
+  // Nor are two calls of an unknown operator.
   const Graph one = program(in, out, "a = my.own.Op(x)\ny = Sub(a, a)"),
               two = program(in, out, "a = my.own.Op(x)\nb = my.own.Op(x)\ny = Sub(a, b)");
   EXPECT_FALSE(is_proved(prove_equal(one, two)));

@@ -18,7 +18,7 @@ Graph program(const std::string& body) {
       body + "}");
 }
 
-// y = op(x, c), c of so many elements `number`, the last of them `last`.
+// y = op(x, c); all elements of c are `number`, except the last one, `last`.
 Graph with(const std::string& op, float number, float last) {
   std::vector<float> values(kCount, number);
   values.back() = last;

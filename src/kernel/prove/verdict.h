@@ -1,4 +1,4 @@
-// What the prover answers: are two programs equal for all inputs?
+// The prover's answer: are two programs equal for all inputs?
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace isomer {
 
-// What a proof took for granted about a constant: its sign, which whoever applies the step checks on the
+// An assumption of a proof about a constant: its sign, which the code that applies the step checks on the
 // bytes.
 struct ValueFact {
   std::string initializer;  // of the first program

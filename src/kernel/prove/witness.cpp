@@ -45,10 +45,10 @@ bool is_selecting(Fn fn) {
   }
 }
 
-// Of the largest value: far more than float64 rounds, far less than a wrong constant makes.
+// Relative to the largest value: far more than float64 rounds, far less than a wrong constant changes.
 constexpr double kRoundingInDouble = 1e-10;
 
-// Keys that are asked. A large program has many positions, and gets fewer.
+// The number of keys. A large program has many positions, and gets fewer keys.
 struct Effort {
   int rounds = 0;       // keys under which a program that selects is compared
   int most_barren = 0;  // keys in a row that compare no further element: of roots about half of the keys do
@@ -67,9 +67,9 @@ class FieldRun {
     look(instance_.a, instance_.a_info);
     look(instance_.b, instance_.b_info);
   }
-  // What selects (relu, max, a comparison) hides a difference under half of the keys: many are asked then.
-  // And a key may leave elements untested (a root that is in no lane, a root of what was drawn negative):
-  // others are asked until every element was compared, so that no answer depends on luck.
+  // A selection (relu, max, a comparison) hides a difference under half of the keys, so a program with one
+  // gets many keys. A key may also leave elements untested (a root that is in no lane, a root of a negative
+  // draw): further keys are used until every element was compared, so that no answer depends on luck.
   WitnessReport run(std::uint64_t key, const Effort& effort) {
     covered_.assign(instance_.a.outputs().size(), {});
     field_ = ElementType::Field;
@@ -180,7 +180,7 @@ class FieldRun {
     }
   }
 
-  // A tensor of pseudo-random elements, a function of (who, coordinate, key).
+  // A tensor of pseudo-random elements, a function of (value, coordinate, key).
   Tensor drawn(ElementType type, const Extents& extents, std::uint64_t who, bool positive) {
     drew_integers_ = drew_integers_ || is_integer(type);
     const auto count = static_cast<std::size_t>(element_count(extents).value_or(0));
@@ -201,7 +201,7 @@ class FieldRun {
     if (integers_ == Integers::Wide) return static_cast<std::int64_t>(bits);
     return integers_ == Integers::Bits ? bit : -bit;
   }
-  // Of either sign, and from 1/16 to 16: on all sides of the numbers that programs compare with.
+  // Both signs, and magnitudes from 1/16 to 16: on all sides of the numbers that programs compare with.
   static Tensor drawn_reals(const Extents& extents, const std::vector<std::int64_t>& bits, bool positive) {
     std::vector<double> values;
     for (const std::int64_t b : bits) {
@@ -348,7 +348,7 @@ class FieldRun {
         ++report.test.points;
         is_any = true;
       }
-      // What is no number in A promises nothing of B; one element that is has to be there.
+      // An undefined element of A promises nothing about B; at least one defined element must exist.
       cover(output, a.size(), [&](std::size_t) { return is_any || a.empty(); });
       return true;
     }
@@ -461,7 +461,7 @@ WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::
   std::vector<Sizes> choices = small_sizes(symbols, conditions, options.key, 40);
   std::ranges::copy(small_sizes(symbols, conditions, options.key, 20, kSizesOfParts),
                     std::back_inserter(choices));
-  // Of one element nearly everything is equal: softmax, and any other share of the whole.
+  // Nearly all programs agree on one element: softmax, and any other share of the whole.
   const auto has_single = [](const Sizes& sizes) {
     return std::ranges::any_of(sizes, [](const auto& s) { return s.second == 1; });
   };

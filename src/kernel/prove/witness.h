@@ -1,6 +1,6 @@
-// The second witness: both programs evaluated over a finite field, at inputs and sizes of its own choosing.
+// The second witness: both programs evaluated over a finite field, at inputs and sizes that it chooses.
 //
-// Shares the formulas with the set algebra and nothing else. Inputs are pseudo-random functions of (tensor,
+// It shares only the formulas with the set algebra. Inputs are pseudo-random functions of (tensor,
 // coordinate) under a key; functions obey their laws (model/eval/field.h). Symbolic sizes are instantiated
 // several times with small numbers; large concrete programs are shrunk where all shapes allow it; every
 // position of such an instance is compared.

@@ -1,4 +1,4 @@
-// What can be read off a formula without running it: cost, axis roles, linearity, zero-preservation, needed
+// Facts derived from a formula without running it: cost, axis roles, linearity, zero-preservation, needed
 // regions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A whole formula as reads of its inputs, whatever stages lie in between.
+// A whole formula as reads of its inputs, through all stages.
 #pragma once
 
 #include <set>

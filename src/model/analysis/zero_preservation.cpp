@@ -24,7 +24,8 @@ class ZeroAtZero {
         return of(*e.args[0]) &&
                std::ranges::all_of(e.cases, [&](const ExprNode::Case& c) { return of(*c.value); });
       case ExprNode::Kind::Reduce:
-        // Over nothing a product is 1 and a maximum -inf: only sums, and reductions that surely have a point.
+        // Over an empty domain a product is 1 and a maximum -inf: only sums, and reductions that are certain
+        // to have a point.
         if (e.reduction == Reduction::Sum) return of(*e.args[0]);
         return of(*e.args[0]) && e.domain.empty() && std::ranges::all_of(e.axes, [](const Axis& a) {
                  return a.extent.at_least(1).value_or(false);

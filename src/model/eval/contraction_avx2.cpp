@@ -1,5 +1,5 @@
-// Compiled with -mavx2; nothing here may run before the processor was asked. Without FMA: wider vectors give
-// the same bits as narrow ones, so that what is folded does not depend on the machine.
+// Compiled with -mavx2; nothing here may run before the processor was checked. Without FMA: wider vectors
+// give the same bits as narrow ones, so that folded constants do not depend on the machine.
 #include "model/eval/contraction_kernel.h"
 
 namespace isomer::avx2 {

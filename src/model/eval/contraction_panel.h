@@ -1,6 +1,6 @@
-// Packed panels of a contraction's operands, and what of them is zero.
+// Packed panels of a contraction's operands, with their zero parts.
 //
-// Internal to Contraction. The constants of a linear region are computed as what it does to impulses:
+// Internal to Contraction. The constants of a linear region are computed from its response to impulses:
 // operands of which nearly all elements are zero. Depths at which a whole panel is zero are left out of the
 // product, in the same order and by the same kernel as all others, where that changes no bit.
 #pragma once
@@ -93,7 +93,7 @@ struct Panel {
   bool is_zero() const { return used_count == 0; }
   bool is_sparse() const { return used_count <= kMostUsed; }
 
-  // If nobody asks whether it is finite, it is not.
+  // Without `asks_finite`, assume it is not finite.
   template <int kWidth, class T>
   void look(const T* values, std::int64_t depth, bool asks_finite) {
     find_used<kWidth>(values, depth);

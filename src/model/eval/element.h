@@ -26,7 +26,7 @@ class SymbolProducts {
  public:
   explicit SymbolProducts(int extent_bits = kExtentBits) : extent_bits_(extent_bits) {}
   void add(const Dims& shape);
-  // Whether a value is surely below 2^bits, and above -2^bits.
+  // Whether a value is certain to be below 2^bits, and above -2^bits.
   bool fits(const Dim& value, int bits) const;
 
  private:

@@ -1,4 +1,4 @@
-// How large an extent may be that only has a name.
+// The largest value that a named extent may have.
 #pragma once
 
 namespace isomer {

@@ -85,8 +85,8 @@ struct Residue {
 };
 
 // p: all primes up to 83 are squares, so that whole numbers up to 88 and their quotients are positive; p = 3
-// mod 4; and 2p + 1 is prime too, for exp (field_pair.h). Of all gaps below 2^29, the one with the most
-// primes; field_test.cpp derives what is said here.
+// mod 4; and 2p + 1 is prime too, for exp (field_pair.h). Among the gaps below 2^29, this one has the most
+// primes; field_test.cpp derives these statements.
 using Zp = Residue<61, 139666593>;
 
 // The keyed stand-in of a pointwise function. Comparisons: a < b iff b - a is positive.

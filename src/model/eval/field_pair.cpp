@@ -36,7 +36,7 @@ FieldPair power(const FieldPair& a, std::int64_t exponent) {
   return out;
 }
 
-// Nothing is known any more of a value without a lane, and so of what is made of it.
+// A value without a lane is unknown, and so is everything that is computed from it.
 bool has_lane(const FieldPair& a) { return a.has_p || a.has_q; }
 
 bool is_same(const FieldPair& a, const FieldPair& b) {
@@ -67,7 +67,7 @@ FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
   if (!has_lane(a)) return a;
   switch (fn) {
     case Fn::Neg: return -a;
-    // Without a residue mod p nothing tells 3 exp(x) from -3 exp(x): no lane is left.
+    // Without a residue mod p, 3 exp(x) and -3 exp(x) are indistinguishable: no lane is left.
     case Fn::Abs: return !a.has_p ? without_lanes() : a.is_positive() ? a : -a;
     case Fn::Relu: return !a.has_p ? without_lanes() : a.is_positive() ? a : FieldPair{};
     case Fn::Sign:

@@ -44,7 +44,7 @@ struct FieldPair {
   }
 };
 
-// Whether two values agree in every lane that both have. `tested` tells whether there is such a lane.
+// Whether two values agree in every lane that both have. `tested`: whether there is such a lane.
 struct Agreement {
   bool agree = false, tested = false;
 };

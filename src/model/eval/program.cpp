@@ -88,7 +88,7 @@ double points_of(const std::vector<Axis>& axes) {
   return out;
 }
 
-// Arithmetic of what is read where it stands. Comparisons are left alone: a sum that one of them pins is a
+// Arithmetic on values that are read in place. Comparisons are left alone: a sum that one of them pins is a
 // look-up.
 bool is_plain_arithmetic(const ExprNode& e) {
   if (e.kind == ExprNode::Kind::Read || e.kind == ExprNode::Kind::Number) return true;

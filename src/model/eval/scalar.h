@@ -202,8 +202,8 @@ inline bool test(T a) {
 }
 
 // Cast as ONNX Runtime on x86 does it: floats to integers by truncation through 64 bits, out of range the
-// smallest value that the conversion gives; to Bool: nonzero. `to_bool` tells Bool from Uint8, which share a
-// C++ type.
+// smallest value that the conversion gives; to Bool: nonzero. `to_bool` distinguishes Bool from Uint8, which
+// share a C++ type.
 template <class To, class From>
 inline To cast(From a, bool to_bool, ScalarContext& context) {
   if (to_bool) {

@@ -1,9 +1,8 @@
-// evaluate_symbolic: a formula's integer elements as expressions over symbolic extents. This is how values
-// are followed through Shape-Gather-Concat-Reshape chains: by the operators' own formulas, and by nothing
-// else.
+// evaluate_symbolic: a formula's integer elements as expressions over symbolic extents. Values are followed
+// through Shape-Gather-Concat-Reshape chains only by the operators' own formulas.
 //
 // Numbers are computed in the arithmetic of their type, which wraps. An expression over symbols is computed
-// over the integers, and known only where it surely fits its type.
+// over the integers, and known only where it is certain to fit its type.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -93,7 +92,7 @@ class SymbolicWalker {
     return has_sign && products_.fits(value, bits(type) - 2) ? std::optional(value) : std::nullopt;
   }
 
-  // A function of numbers, as everybody else computes it.
+  // A function of numbers, by the same code as in all evaluators.
   static std::optional<Dim> compute(Fn fn, ElementType of, ElementType to, std::int64_t a, std::int64_t b) {
     ScalarContext context;
     const auto result = with_compute_type(of, [&]<class T>(T) -> std::optional<Dim> {

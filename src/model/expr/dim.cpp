@@ -263,8 +263,8 @@ Dim Dim::min(const Dim& a, const Dim& b) { return extremum(false, a, b); }
 
 namespace {
 
-// Whether something is >= 0, and whether it is <= 0, for all symbols >= 0: both in one walk, since forms are
-// nested. (A quotient that is rounded up is minus one that is rounded down, of what is <= 0.)
+// Whether a form is >= 0, and whether it is <= 0, for all symbols >= 0: both in one walk, since forms are
+// nested. (A quotient that is rounded up is minus the rounded-down quotient of a form that is <= 0.)
 struct Bounds {
   bool up = false, down = false;
   Bounds times(const Bounds& b) const {
@@ -300,8 +300,7 @@ Bounds bounds_of(const Dim& dim) {
 
 }  // namespace
 
-// Of a form with more terms, one quotient is replaced first, and no other one is tried: the work doubles with
-// each.
+// In a form with more terms, only one quotient is replaced first, because the work doubles with each.
 constexpr std::size_t kMostTermsToReorder = 4;
 
 std::optional<bool> Dim::at_least(const Dim& other) const {

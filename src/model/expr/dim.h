@@ -69,8 +69,7 @@ class Dim {
 
   std::string text() const;  // canonical: "12", "batch*64 + 1", "floor((h + 1)/2)"
 
-  // The polynomial taken apart: Σ coefficient · Π factors. For those who carry extents over into another
-  // algebra.
+  // The polynomial as Σ coefficient · Π factors, for code that converts extents to another algebra.
   struct Factor;
   struct Summand;
   std::vector<Summand> summands() const;

@@ -1,5 +1,5 @@
 // Formula: what an operator computes, at given input types and extents; the one text from which its shape,
-// its interpreters, its cost, its linearity and (in algebra's normal form) its proofs are derived.
+// its interpreters, its cost, its linearity and (by kernel/normal) its proofs are derived.
 //
 // A formula is a list of stages, each a tensor given element by element; a stage may read inputs and earlier
 // stages (softmax: the maximum, the exponentials, their sum, the quotient). Some stages are the outputs.
@@ -31,7 +31,7 @@ struct Stage {
 struct SizeCondition {
   enum class Kind : std::uint8_t {
     Needed,  // holds wherever the call runs and computes what ONNX says
-    Runs,    // where it holds, and the others, the runtime surely runs the call
+    Runs,    // where it holds, and the others, the runtime is certain to run the call
     Exact,   // where it holds, the formula says what is computed
   };
   Kind kind = Kind::Needed;

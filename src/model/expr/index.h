@@ -3,7 +3,7 @@
 //   offset + Σ scale · atom,   atom = an axis | floor(index / divisor) | index mod divisor
 //
 // Scales and divisors are extents (concrete, or symbolic until sizes are bound). Building an index simplifies
-// it with what is known of the axes' ranges: floor((56·i + j) / 56) with 0 <= j < 56 is i.
+// it with the known ranges of the axes: floor((56·i + j) / 56) with 0 <= j < 56 is i.
 #pragma once
 
 #include <compare>

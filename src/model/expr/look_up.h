@@ -12,7 +12,7 @@ struct LookUp {
   Axis axis;
   ExprRef at, value;
 };
-// Of a reduction; nullopt: it is another one.
+// The look-up that a reduction is; nullopt: it is another one.
 std::optional<LookUp> as_look_up(const ExprNode& expr);
 
 }  // namespace isomer

@@ -1,5 +1,5 @@
-// What the prover may use of scalar functions, each law with its condition. Nothing else about functions is
-// known to it: a function without a law is a name.
+// The laws of scalar functions that the prover may use, each with its condition. The prover knows nothing
+// else about functions: a function without a law is a name.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ bool is_partial(Fn fn);
 bool is_commutative(Fn fn);
 // f(k·x) = k·f(x) for k > 0.
 bool is_positively_homogeneous(Fn fn);
-// a < b implies f(a) <= f(b) (up) or f(a) >= f(b) (down), and strictly so, wherever f is defined. Of 1/x only
-// for x > 0.
+// a < b implies f(a) <= f(b) (up) or f(a) >= f(b) (down), and strictly so, wherever f is defined. For 1/x
+// only with x > 0.
 struct Order {
   int direction = 0;  // 1, -1; 0: neither
   bool strict = false;
@@ -33,8 +33,8 @@ struct Order {
   bool saturates = false;
 };
 Order order_of(Fn fn);
-// f of numbers, where that is a rational number (Bool: 0 or 1), for a result of this type. Of float types
-// what holds over the reals. Integers wrap, and a number here has not been wrapped: only of those that every
+// f of numbers, if that is a rational number (Bool: 0 or 1), for a result of this type. For float types the
+// value over the reals. Integers wrap, and a number here has not been wrapped: so only numbers that every
 // type holds, and no quotient that truncates.
 std::optional<Rational> exact_value(Fn fn, ElementType type, const std::vector<Rational>& args);
 // The sign of f, given its arguments'.

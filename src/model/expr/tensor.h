@@ -73,8 +73,8 @@ class Tensor {
   bool same_bits(const Tensor& other) const;
   // Whether all elements are one number, bit for bit; an empty tensor has none.
   bool is_uniform() const;
-  // At most so many elements; or at most the square of that, of so few different numbers: the matrix of a
-  // transform, not weights.
+  // At most `most` elements; or at most the square of that with at most `most` different numbers: the matrix
+  // of a transform, not weights.
   bool has_few_numbers(std::int64_t most) const;
 
  private:

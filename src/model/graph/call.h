@@ -1,5 +1,5 @@
-// The Call that a node makes: from what is known of its inputs to its definition. Inference (symbolic shapes)
-// and the interpreter (concrete tensors) both come through here.
+// The Call that a node makes: from the known facts about its inputs to its definition. Inference (symbolic
+// shapes) and the interpreter (concrete tensors) both use it.
 #pragma once
 
 #include <variant>

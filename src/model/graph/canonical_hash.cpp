@@ -69,7 +69,7 @@ class NodeHasher {
   const Graph& graph_;
   ContentDigests digests_;
   std::map<Value, Digest> given_;
-  std::unordered_map<Digest, std::uint64_t> occurrences_;  // of what is not known to be a function
+  std::unordered_map<Digest, std::uint64_t> occurrences_;  // of nodes that may be no functions
 };
 
 // The same types with symbols named s0, s1, ... in order of appearance.

@@ -1,9 +1,9 @@
-// The canonical hash: a digest of what a value computes, blind to names.
+// The canonical hash: a digest of a value's computation, independent of names.
 //
 // A Merkle hash from the inputs down: an input is its position and declared type; an initializer its type,
-// extents and elements; an operator its name, its opset's version, attributes, inputs and outputs. What may
-// be more than a function of its inputs (purity.h) is numbered, so that two such nodes never hash equal.
-// Equal hashes: same computation; different hashes say nothing.
+// extents and elements; an operator its name, its opset's version, attributes, inputs and outputs. A node
+// that may be more than a function of its inputs (purity.h) is numbered, so that two such nodes never hash
+// equal. Equal hashes mean the same computation; different hashes mean nothing.
 #pragma once
 
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// Values that are known before a graph runs: initializers that nobody may override, and Constant nodes.
+// Values that are known before a graph runs: initializers that no caller may override, and Constant nodes.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
-// What a node says, as a digest and as an equality: the key of hash-consing, and the parts of it that the
-// canonical hash and the interpreter's cache of programs share.
+// The content of a node, as a digest and as an equality: the key of hash-consing, and the parts of it that
+// the canonical hash and the interpreter's cache of programs share.
 //
-// Small tensors are their elements; large ones are the place where their bytes lie, so that eight gigabytes
-// of mapped weights are never touched. A digest that holds a place means something only as long as those
-// bytes are kept alive.
+// Small tensors count by their elements; large ones by the address of their bytes, so that eight gigabytes of
+// mapped weights are never read. A digest with an address is valid only as long as those bytes are kept
+// alive.
 #pragma once
 
 #include "base/hash.h"
@@ -11,7 +11,7 @@
 
 namespace isomer {
 
-// Transform matrices, biases, shapes and the like: a page is read in a microsecond.
+// Transform matrices, biases, shapes and similar small constants: a page is read in a microsecond.
 constexpr std::size_t kSmallTensorBytes = 4096;
 
 bool is_small(const Tensor& tensor);

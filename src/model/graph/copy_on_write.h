@@ -1,7 +1,7 @@
 // CopyOnWrite<T>: a value that copies share until one of them is written to.
 //
-// Once shared, a box is never written again, whoever still holds it: a count of holders would have to be read
-// with an ordering that std::shared_ptr does not promise, a flag that only ever rises needs none.
+// Once shared, a box is never written again, whatever holds it: a count of holders would have to be read with
+// an ordering that std::shared_ptr does not promise; a flag that only ever rises needs none.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What crosses the places of an order of nodes: values that are made before a place and read there or later.
+// The values that cross a place in an order of nodes: made before it and read there or later.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace isomer {
 
-// Of one value: from the first place that it crosses to the last.
+// The range in which one value crosses, from first to last place.
 struct Crossing {
   Value value;
   std::size_t first = 0, last = 0;

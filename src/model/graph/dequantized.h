@@ -1,6 +1,6 @@
-// Weights that are stored in few bits. Folding one makes it four times as large, and takes away from the
-// runtime what it chooses its integer kernels by. It is equal, so that nobody else minds; no proposer does
-// it.
+// Weights that are stored in few bits. Folding one would be correct, but it makes the file four times larger
+// and hides the quantisation from the runtime, which chooses its integer kernels by it. So no proposer folds
+// one.
 #pragma once
 
 #include "model/graph/graph.h"

@@ -1,5 +1,5 @@
-// Flattening: a graph in which calls of local functions, and Ifs whose condition is known, are replaced by
-// what they run. For reasoning about a model; the model itself keeps its functions and branches.
+// Flattening: inlines calls of local functions, and Ifs whose condition is known. For reasoning about a
+// model; the model itself keeps its functions and branches.
 #pragma once
 
 #include "base/result.h"

@@ -45,7 +45,7 @@ struct DeclaredType {
   ElementType type = ElementType::Undefined;
   std::optional<std::vector<std::optional<Dim>>> shape = {};
   bool is_tensor = true;      // sequences, maps, optionals and sparse tensors are opaque
-  std::string spelling = {};  // of what is no tensor, as the text syntax writes it: "seq(float[N])"
+  std::string spelling = {};  // of a type that is no tensor, in the text syntax: "seq(float[N])"
   friend bool operator==(const DeclaredType&, const DeclaredType&) = default;
 };
 using DeclaredTypes = std::map<std::string, DeclaredType, std::less<>>;  // by value name
@@ -88,7 +88,7 @@ struct Node {
   // Names; an unused optional output has the empty one. Input and Initializer: one output.
   std::vector<std::string> outputs;
   Attributes attributes;
-  std::string extras;  // serialised fields that nobody here interprets (doc string, metadata, ...)
+  std::string extras;  // serialised fields that no code here interprets (doc string, metadata, ...)
   // Input; Initializer, if it is overridable: what the graph input of its name declares.
   DeclaredType declared;
   Tensor tensor;  // Initializer

@@ -1,5 +1,5 @@
-// What many ask of a graph that does not change meanwhile: who reads a value, what a name means, where a node
-// stands, and what depends on constants only.
+// Common queries on a graph that does not change meanwhile: the readers of a value, the value of a name, the
+// position of a node, and the values that depend only on constants.
 #pragma once
 
 #include <functional>

@@ -31,7 +31,7 @@ ValueInfo info_of(const Tensor& tensor) {
   return {tensor.type(), to_dims(tensor.extents()), integers_of(tensor)};
 }
 
-// Why no formula can be asked for, if something about an input is not known.
+// Why a formula can't be requested, if something about an input is not known.
 std::optional<Opaque> refuse_unknown(const Graph& graph, Value input, const ValueInfo& info) {
   if (info.type == ElementType::Undefined)
     return Opaque{fmt::format("the type of {} is not known", graph.name_of(input))};
@@ -311,7 +311,7 @@ Result<Inference> Inferrer::run() {
       if ((node.kind == NodeKind::Operator) == inputs) continue;
       if (node.kind == NodeKind::Input) {
         inference_.values[id] = {input(node)};
-        if (inference_.of({id, 0}).constant) open_.insert({id, 0});  // who knows how
+        if (inference_.of({id, 0}).constant) open_.insert({id, 0});  // its constant value is used
       } else if (node.kind == NodeKind::Initializer) {
         inference_.values[id] = {initializer(id, node)};
       } else {

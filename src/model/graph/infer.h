@@ -1,13 +1,13 @@
 // Shapes, element types and small integer values of every value of a graph, concrete or symbolic, all derived
-// from the operators' formulas: a formula's axes are the shape, and evaluating it over symbolic integers
+// from the operators' formulas. A formula's axes are the shape, and evaluating it over symbolic integers
 // follows values through Shape-Gather-Concat-Reshape chains. Chains that go through floats (sizes divided and
 // rounded, say) are followed where everything in them is concrete, in the arithmetic of the stored types, and
 // as far as runtimes agree on the digits that decide (last_digits.h).
 //
-// Of the outputs of a node without a formula only what ONNX says of its operator (opaque_outputs.h) is known,
-// and the element type that the file declares: a runtime that knows the operator compares that when it loads
-// the model. Nobody compares declared extents, so they are believed of the model's inputs only, which is what
-// its caller promises.
+// For the outputs of a node without a formula two things are known: the rules of ONNX for its operator
+// (opaque_outputs.h), and the element type that the file declares, because a runtime that knows the operator
+// checks it when it loads the model. Declared extents are not checked by runtimes, so they are trusted only
+// for the model's inputs, where the caller guarantees them.
 #pragma once
 
 #include <map>
@@ -65,7 +65,7 @@ struct InferOptions {
   int extent_bits = kExtentBits;     // an extent is at most 2^this
 };
 
-// Shape vectors, axes, permutations: integers of a tensor are followed up to so many elements.
+// Shape vectors, axes, permutations: integers of a tensor are followed up to this number of elements.
 constexpr std::int64_t kMostIntegers = 1024;
 
 // Error: a node that no legal model has (named), with the attribute or input at fault; options that don't fit

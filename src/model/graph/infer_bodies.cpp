@@ -9,7 +9,7 @@ namespace {
 // Bodies of bodies are inferred down to here: each level may take several rounds. Real models have up to 4.
 constexpr int kDeepest = 5;
 
-// A node and what is known of what it reads.
+// A node and the known facts about its inputs.
 struct Site {
   const Graph& graph;
   const Inference& inference;
@@ -130,7 +130,7 @@ std::optional<Inference> infer_repeated(const Site& site, std::vector<ValueInfo>
 // Iterations of a node that repeats its body.
 struct Iterations {
   bool any = false;      // it is known that there is one
-  std::size_t mark = 0;  // symbols made after so many are of a single iteration, and mean nothing outside
+  std::size_t mark = 0;  // symbols made after these belong to a single iteration, and mean nothing outside
 };
 
 // What every iteration puts out, one after the other along a new axis. If there is none, ONNX doesn't say
@@ -161,7 +161,7 @@ BodyInference infer_loop(const Site& site) {
   if (body.inputs().size() < site.node.inputs.size()) return {};
   std::vector<ValueInfo> passed;
   for (const ElementType type : {ElementType::Int64, ElementType::Bool}) {
-    // Scalars, unless the body asks for something else: a runtime gives it that.
+    // Scalars, unless the body requires something else: a runtime gives it that.
     const auto& asked = body.node(body.inputs()[passed.size()].node).declared.shape;
     const bool is_scalar = !asked || asked->empty();
     passed.push_back({type, is_scalar ? std::optional(Dims{}) : std::nullopt, std::nullopt});

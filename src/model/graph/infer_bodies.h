@@ -1,5 +1,5 @@
-// Inference inside of bodies: what the graphs in a node's attributes, or the function that it calls, compute,
-// given what is known outside; and what follows for the node's outputs.
+// Inference inside bodies: the graphs in a node's attributes, or the function that it calls, with the facts
+// known outside; and the facts that follow for the node's outputs.
 #pragma once
 
 #include "model/graph/infer.h"

@@ -156,8 +156,7 @@ std::optional<OpaqueNode> Run::missing(NodeId id, const Node& node) const {
   return OpaqueNode{node.outputs[0], "", "the input is not a tensor"};
 }
 
-// A value that is needed now. Feeds and initializers are taken into the run's arithmetic when first asked
-// for.
+// A value that is needed now. Feeds and initializers are converted to the run's arithmetic at first use.
 const Argument& Run::fetch(Value value) {
   Held& held = held_[value.node][value.output];
   if (held.value) return *held.value;

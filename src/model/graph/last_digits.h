@@ -1,8 +1,8 @@
 // Where the last digits of a number decide. As a real number 10 times the float nearest to 0.1 is more than
-// 1; in float32 the product is 1. For a sum that is one more rounding, for Ceil it is 2 against 1.
+// 1; in float32 the product is 1. For a sum that is one more rounding; for Ceil it is 2 against 1.
 //
-// So whoever computes ahead of a runtime takes what jumps, or becomes a narrower float, from the arithmetic
-// of the stored types, operator by operator; and does without it where runtimes need not agree on these
+// So code that computes ahead of a runtime evaluates nodes that jump, or narrow a float, in the arithmetic of
+// the stored types, operator by operator; and does not evaluate them where runtimes need not agree on these
 // digits.
 #pragma once
 
@@ -36,8 +36,8 @@ bool is_steep_near_zero(const Formula& formula, const std::vector<bool>& changed
 // Whether a float becomes a narrower one in it.
 bool narrows(const Formula& formula);
 
-// Whether everybody computes the same digits: one operation at most that rounds, as IEEE 754 says, and not in
-// 16 bits, of which runtimes do several at once.
+// Whether all runtimes compute the same digits: at most one rounding operation, as in IEEE 754, and not in 16
+// bits, where runtimes combine several operations.
 bool has_agreed_digits(const Formula& formula);
 
 // Whether other last digits of the inputs that are flagged would make an output jump.

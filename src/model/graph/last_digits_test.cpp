@@ -31,7 +31,7 @@ TEST(LastDigits, JumpsAreNotContinuous) {
   for (const char* op : {"Floor", "Round", "Sign", "ArgMax", "Cast<to=7>"})
     EXPECT_FALSE(continuous(std::string("y = ") + op + "(x)")) << op;
   EXPECT_FALSE(continuous("y = Less(x, z)"));
-  // Of what is not rounded, anything may be asked.
+  // A node that does not round may be followed by any jump.
   EXPECT_TRUE(continuous("y = Less(z, x)") == continuous("y = Less(x, z)"));
 }
 

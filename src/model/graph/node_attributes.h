@@ -1,4 +1,4 @@
-// Attributes of a node, or what ONNX says they are by default.
+// Attributes of a node, or their defaults in ONNX.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Types and shapes of what nodes without a formula put out, so that the graph behind them is still
-// understood. One line of ONNX's, or of ONNX Runtime's, documentation each; values are not followed.
+// Types and shapes of the outputs of nodes without a formula, so that the graph behind them is still
+// understood. Each is one line of the documentation of ONNX or ONNX Runtime; values are not followed.
 //
 // For operators that no formula expresses, and for calls whose shape depends on values that are not known:
 // then each extent that the call decides is a new symbol.

@@ -1,5 +1,5 @@
-// Operators that ONNX Runtime has of its own and that quantized models and decoders are full of, by its
-// documentation (ContribOperators.md).
+// ONNX Runtime's own operators that are common in quantized models and decoders, by its documentation
+// (ContribOperators.md).
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// What the lines of opaque_outputs.h look at, and how they answer.
+// The inputs and answers of the lines of opaque_outputs.h.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace isomer {
 
-// A node and what is known of what it reads.
+// A node and the known facts about its inputs.
 struct OpaqueSite {
   const Graph& graph;
   const Inference& inference;
@@ -43,7 +43,7 @@ struct OpaqueLine {
 std::optional<Dims> shape_as(const OpaqueSite& site, std::string_view op,
                              const std::vector<std::size_t>& inputs);
 
-// Of ONNX Runtime's own domain, com.microsoft.
+// Lines for ONNX Runtime's own domain, com.microsoft.
 std::optional<OpaqueLine> runtimes_line(std::string_view op);
 
 }  // namespace isomer

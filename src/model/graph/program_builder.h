@@ -16,7 +16,7 @@ class ProgramBuilder {
   ProgramBuilder(const Opsets& opsets, std::string prefix) : prefix_(std::move(prefix)) {
     graph_.opsets = opsets;
   }
-  // For a program that replaces this value of the graph: its own values get names like it, that nobody has.
+  // For a program that replaces this value of the graph: its own values get similar, unused names.
   ProgramBuilder(const Graph& graph, const std::string& name);
 
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value

@@ -15,7 +15,7 @@ namespace {
 // Beyond this, a single tensor does not fit the machines that a reference run is for.
 constexpr std::size_t kMostTensorBytes = std::size_t{8} << 30;
 
-// Beyond so many elements a constant is known by the place of its bytes.
+// A larger constant is identified by the place of its bytes.
 ContentDigests content(const Tensor& constant) {
   return constant.count() <= kMostIntegers ? ContentDigests::Full : ContentDigests::Identity;
 }

@@ -1,8 +1,8 @@
 // ProgramCache: compiled programs of a run, so that fifty equal blocks compile once.
 //
-// A definition may look at the values of its inputs, but mostly doesn't: it is asked first with types and
-// extents alone, then with integers, then with constants, and what it answered is kept under exactly what it
-// was told. A formula that was given for less knowledge holds for every value of the rest.
+// A definition may use the values of its inputs, but mostly doesn't. It is first evaluated with types and
+// extents alone, then with integers, then with constants, and the result is kept under exactly the facts that
+// it was given. A formula that was given for fewer facts holds for every value of the rest.
 #pragma once
 
 #include <memory>

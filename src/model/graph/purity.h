@@ -1,4 +1,4 @@
-// What else a node may be than a function of its inputs.
+// Whether a node is more than a function of its inputs.
 #pragma once
 
 #include <cstdint>

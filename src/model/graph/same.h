@@ -1,8 +1,8 @@
-// Whether two nodes, and two graphs, of different files say the same: by every element of every constant, by
-// the bytes that attributes refer to in other files, and by all that runs inside. By content and never by the
-// name of a function alone.
+// Whether two nodes, and two graphs, of different files have the same content: every element of every
+// constant, the bytes that attributes refer to in other files, and all bodies. Functions are compared by
+// content, never by name alone.
 //
-// content.h is about one store, and takes large tensors for the place where they lie; names.h is about names.
+// content.h is about one store, and identifies large tensors by their address; names.h is about names.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ class Symbols {
 
   // Those that `fresh` gave out, in their order.
   const std::vector<std::string>& made() const { return made_; }
-  // Whether an extent speaks of one that was not given out yet when `made` had so many.
+  // Whether an extent contains a symbol that was made after the first `mark` ones.
   bool is_since(std::size_t mark, const Dim& dim) const;
 
  private:

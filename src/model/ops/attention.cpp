@@ -91,7 +91,7 @@ Expr allowed(const Call& call, const FormulaBuilder& f, const std::vector<Axis>&
     if (right >= 0) near.push_back(Index(right) - ahead);
     return near.empty() ? result : conjunction(result, from_domain(near));
   }
-  // Only so many keys of the cache count, and the queries are the last of them.
+  // Only the first keys of the cache count, up to this number, and the queries are the last of them.
   const Expr valid = cast(f.input(6)(p[0]), ElementType::Int64), key = index_number(j);
   result = conjunction(result, apply(Fn::Less, {key, valid}));
   const Expr place = index_number(i) + valid - index_number(Index(p[2].extent));

@@ -36,7 +36,7 @@ Definition define_concat(const Call& call) {
     if (!(end == start)) parts.emplace_back(between(start, p[at_axis], end), x.at(at));
     start = end;
   }
-  Expr last = integer(call.type(0), 0);  // nobody reads it: nothing is left over, or there are no elements
+  Expr last = integer(call.type(0), 0);  // unused: nothing is left over, or there are no elements
   if (!parts.empty()) last = parts.back().second, parts.pop_back();
   f.output(p, parts.empty() ? last : cases(std::move(parts), last));
   return std::move(f).finish();

@@ -6,7 +6,7 @@ namespace isomer::ops {
 namespace {
 
 constexpr std::int64_t kLargestTable =
-    64;  // elements; larger tables make formulas that nobody can read or prove with
+    64;  // elements; larger tables make formulas that are too large to read or to prove with
 
 std::optional<Tensor> read_value(const Call& call) {
   const Attributes& a = call.attributes;

@@ -148,7 +148,7 @@ TEST(Resize, BySizesKnowsASymbolicScale) {
 TEST(Resize, IsOpaqueForWhatIsNotAnExactFraction) {
   EXPECT_EQ(opaque_reason("Resize", resize({4}, {2}, {{"mode", std::string("cubic")}})), "not opaque");
   EXPECT_EQ(opaque_reason("Resize", resize({4}, {2}, {{"exclude_outside", std::int64_t{1}}})),
-            "exclude_outside of what is not cubic");
+            "exclude_outside without cubic interpolation");
   EXPECT_THAT(opaque_reason("Resize", resize({3}, {1.2f}, {})), HasSubstr("leaves the extent"));
 }
 

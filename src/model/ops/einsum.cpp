@@ -14,7 +14,7 @@ using Labels = std::vector<int>;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// The labels of one term, whose ellipsis stands for so many axes (-1: as many as are left of the rank).
+// The labels of one term, with the number of axes of its ellipsis (-1: the remaining axes of the rank).
 struct Term {
   Labels labels;
   std::optional<int> ellipsis;
@@ -87,7 +87,7 @@ Equation read_equation(const Call& call) {
   return equation;
 }
 
-// The extent of every label: equal in all operands, but that 1 stretches.
+// The extent of every label: equal in all operands, except that 1 is broadcast.
 std::map<int, Dim> read_extents(const Call& call, const Equation& equation) {
   std::map<int, Dim> extents;
   for (int k = 0; k < call.input_count(); ++k) {

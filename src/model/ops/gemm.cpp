@@ -36,7 +36,7 @@ Definition define_gemm(const Call& call) {
         return invalid("c does not broadcast to the product");
       return opaque("whether c broadcasts to the product is not known");
     }
-    // Of products of nothing the runtime leaves c as it is.
+    // For an empty product the runtime leaves c as it is.
     if (beta != 1) call.need(k.extent - Dim(1));
     y = y + scaled(broadcast(c, p), beta);
   }

@@ -18,7 +18,7 @@ Expr zero_at(const Call& call, const FormulaBuilder& f, int k, const std::vector
     require_shape(call, k, {whole[kept]});
     return zero(at[kept]);
   }
-  // Of the operand's rank, with extent 1 on the reduced axis.
+  // A zero point has the operand's rank, with extent 1 on the reduced axis.
   whole[reduced] = 1;
   require_shape(call, k, whole);
   auto place = at;

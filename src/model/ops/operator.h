@@ -112,7 +112,7 @@ struct Operator {
   int since = 1;       // first opset in which it exists (its domain's version)
   int last = 1 << 30;  // last opset in which it exists
   std::string_view domain = "";
-  int least_inputs = 1;       // the first so many must be present
+  int least_inputs = 1;       // the number of first inputs that must be present
   int most_inputs = 1 << 30;  // more than these are no legal call
 };
 

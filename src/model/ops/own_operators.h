@@ -1,7 +1,7 @@
-// Operators that a user states, beside those of the list: model/graph/text/operator_text.h reads them.
+// Operators that a user defines, beside those of the list: model/graph/text/operator_text.h reads them.
 //
-// They are a value that goes with a graph (Opsets::own): what is stated for one model says nothing of
-// another. Nothing here says that a runtime's kernel computes what is stated; the user does.
+// They are a value that goes with a graph (Opsets::own): a definition for one model does not apply to
+// another. Nothing here checks that a runtime's kernel computes the definition; the user asserts it.
 #pragma once
 
 #include <functional>

@@ -62,7 +62,7 @@ Definition pad_constant(const Call& call, const Pads& pads) {
   return std::move(f).finish();
 }
 
-// One axis: q is the position in x, and may lie outside of what is left of it, first..first+extent-1.
+// One axis: q is the position in x, and may lie outside of its remaining part, first..first+extent-1.
 Expr pad_axis(const std::string& mode, const Index& q, const Dim& first, const Dim& extent,
               const std::function<Expr(const Index&)>& x) {
   const Index last(first + extent - Dim(1)), low(first);

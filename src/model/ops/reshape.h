@@ -1,4 +1,4 @@
-// Where an element of a reshaped tensor comes from.
+// The position in the input of an element of a reshaped tensor.
 #pragma once
 
 #include <vector>

@@ -50,7 +50,7 @@ Definition define_resize(const Call& call) {
     r.nearest = call.text("nearest_mode", "round_prefer_floor");
     if (r.coordinates == "tf_crop_and_resize") return opaque("tf_crop_and_resize");
     r.inside_only = call.flag("exclude_outside", false);
-    if (r.inside_only && !r.cubic) return opaque("exclude_outside of what is not cubic");
+    if (r.inside_only && !r.cubic) return opaque("exclude_outside without cubic interpolation");
   }
   if (call.flag("antialias", false)) return opaque("antialiasing");
   if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch")

@@ -25,7 +25,7 @@ Layout read_layout(const Call& call) {
   if (out.rotated == 0 && !out.size.is_concrete()) throw OpaqueCall("heads of a symbolic size");
   if (out.rotated == 0) out.rotated = out.size.concrete();
   if (out.rotated % 2 != 0 || out.rotated < 2 || out.size.at_least(out.rotated) == false)
-    throw IllegalCall("so many elements can't be rotated", "rotary_embedding_dim");
+    throw IllegalCall("this number of elements can't be rotated", "rotary_embedding_dim");
   out.interleaved = call.flag("interleaved", false);
   return out;
 }

@@ -83,8 +83,8 @@ class Dependence {
 
 }  // namespace
 
-// What is computed of a value of the same shape, and of no constant one, varies as that does: formulas need
-// not be asked.
+// A node over a value of the same shape, without constant axes, varies as that value does: the formula need
+// not be evaluated.
 bool ConstantAxes::reads_its_own_shape(const Site& site, const Node& node, NodeId id) const {
   const auto& shape = site.inference.of({id, 0}).shape;
   bool out = false;

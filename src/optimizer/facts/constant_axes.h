@@ -1,7 +1,7 @@
-// Axes along which a value is the same everywhere, whatever is fed: what was expanded, tiled, broadcast from
-// one element, concatenated with itself, filled with a number, and all that is computed of it position by
-// position. Read off the formulas, for all operators at once and for all sizes; the bytes of constants are
-// not looked at. Untrusted: who uses it proposes.
+// Axes along which a value is constant, whatever the inputs: values that were expanded, tiled, broadcast from
+// one element, concatenated with themselves or filled with a number, and everything that is computed from
+// them position by position. Derived from the formulas, for all operators at once and for all sizes, without
+// the bytes of constants. Untrusted: it only supports proposals.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ class ConstantAxes {
   std::map<Value, AxisSet> known_;
 };
 
-// Of each input of a node the axes that are read at positions along these axes of the output only: where the
-// output is the same along these, one position of the inputs' axes is enough. nullopt: some are read at
+// For each input of a node the axes that are read only at positions along these axes of the output: where the
+// output is constant along these, one position of the inputs' axes is enough. nullopt: some are read at
 // positions along these axes and others together.
 std::optional<std::vector<AxisSet>> read_along(const Formula& formula, int output, const AxisSet& axes);
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kLooks = 256;            // for zeros
 constexpr std::int64_t kLeastZeros = 24;        // of these: two blocks have half of them
 constexpr std::int64_t kMostSupport = 1 << 24;  // pairs of slices that are looked at
 
-// Slice i of an axis of this extent, with so many numbers to the next one.
+// Whether slice i of an axis of this extent is zero; `inner` is the distance to the next number.
 bool is_zero(std::span<const float> numbers, std::int64_t extent, std::int64_t inner, std::int64_t i) {
   for (auto at = i * inner; at < static_cast<std::int64_t>(numbers.size()); at += extent * inner) {
     const auto from = numbers.begin() + at;

@@ -1,9 +1,8 @@
 // What the bytes of a constant show: slices that are zero or repeat, blocks along a diagonal, one number per
-// column, kernels that are products. For constants of floats; a dense one is left after a few looks per
+// column, kernels that are products. For constants of floats; a dense one is rejected after a few reads per
 // slice.
 //
-// Nothing here is believed: a claim that uses such a fact states it (ConstantFact), and the bytes are
-// checked.
+// Nothing here is trusted: a claim that uses such a fact states it (ConstantFact), and the bytes are checked.
 #pragma once
 
 #include <optional>
@@ -30,7 +29,7 @@ struct Blocks {
   bool a_inner = false, b_inner = false;
 };
 
-// Of a matrix [k, n] with one number per column: y[n] = scale[n] · x[from[n]].
+// For a matrix [k, n] with one number per column: y[n] = scale[n] · x[from[n]].
 struct Selection {
   std::vector<std::int64_t> from;
   std::vector<float> scale;

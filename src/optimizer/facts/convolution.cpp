@@ -5,7 +5,7 @@
 namespace isomer {
 namespace {
 
-// The pads that the node asks the runtime to choose; false: they depend on sizes that are not known.
+// The pads that the node lets the runtime choose; false: they depend on sizes that are not known.
 bool choose_pads(const Site& site, Convolution& c, const std::string& mode) {
   if (mode == "NOTSET") return true;
   const std::size_t rank = c.kernel.size();

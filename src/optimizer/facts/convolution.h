@@ -1,4 +1,4 @@
-// A convolution with constant weights as its node says it, with what ONNX says of absent attributes.
+// A convolution with constant weights, with ONNX's defaults for absent attributes.
 #pragma once
 
 #include <optional>

@@ -9,8 +9,7 @@
 
 namespace isomer {
 
-// In this order, each of one output, on what was made in the place of what it reads; `made` gets their
-// results.
+// In this order, each with one output, on the copies of its inputs; `made` gets their results.
 void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
                 std::map<Value, Value>& made);
 

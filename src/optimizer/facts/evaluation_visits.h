@@ -1,4 +1,4 @@
-// How long the evaluator takes for a formula, to decide before it runs whether a constant is worth folding.
+// The work of the evaluator on a formula, to decide in advance whether a constant is worth folding.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@ namespace {
 
 using testing::parsed;
 
-// Of the last node.
+// The visits of the last node.
 std::optional<double> visits(const std::string& text) {
   const Graph graph = parsed(text);
   const auto inference = infer(graph);

@@ -1,6 +1,5 @@
-// The kernel of a linear map of images, read off from what it makes of impulses: unit vectors of channels,
-// each at one place of an image that is so far from the borders that all taps see it, once for each phase of
-// the stride.
+// The kernel of a linear map of images, from its response to impulses: unit vectors of channels, each at one
+// place of an image that is so far from the borders that all taps read it, once for each phase of the stride.
 //
 //   y[n, o, p] = Σ x[n, c, stride·p - pad + dilation·u] · K[o, c, u]
 #pragma once

@@ -14,7 +14,7 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostLanes = 256;
-constexpr std::size_t kMostNodes = 16384;  // of a graph: who depends on whom is kept as a bit for each pair
+constexpr std::size_t kMostNodes = 16384;  // of a graph: dependences are kept as a bit for each pair
 
 // Which nodes a node depends on.
 class Ancestors {

@@ -429,8 +429,8 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
 
 namespace {
 
-// Whether so many positions are all of an axis. An open axis that was cut into parts is a multiple of their
-// size, or the model does not run: 8 · floor(n / 8) is n.
+// Whether this number of positions covers an axis. An open axis that was cut into parts is a multiple of
+// their size, or the model does not run: 8 · floor(n / 8) is n.
 bool covers(const Dim& covered, const Dim& extent, const std::vector<Axis>& parts) {
   if (covered == extent) return true;
   if (extent.is_concrete() || parts.empty()) return false;

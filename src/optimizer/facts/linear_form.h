@@ -3,9 +3,9 @@
 //
 //   y[o] = Σ_terms scale · Σ_r Π_factors v[affine(o, r)]
 //
-// It begins as the value itself, y[o] = y[o]; a factor is replaced by what its producer's formula says of it,
-// as long as that is a sum of products, too. Reshapes split axes, concatenations become sums over parts,
-// repeated elements become factors that do not mention an axis. Nothing here is trusted.
+// It begins as the value itself, y[o] = y[o]; a factor is replaced by its producer's formula, as long as that
+// is a sum of products too. Reshapes split axes, concatenations become sums over parts, repeated elements
+// become factors that do not contain an axis. Nothing here is trusted.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct LinearTerm {
   double scale = 1;
   std::vector<Axis> summed = {};
   std::vector<LinearFactor> factors = {};
-  Domain domain = {};  // where the term is not zero; empty once the form is settled
+  Domain domain = {};  // where the term is not zero; empty once the form is final
 };
 
 struct LinearForm {

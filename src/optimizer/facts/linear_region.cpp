@@ -48,8 +48,8 @@ LinearRegions::LinearRegions(const Graph& graph, const Inference& inference)
     if (!constants_.contains({id, 0})) roles_.emplace(id, role_of(inference, id));
 }
 
-// A weight of 8 bits or fewer, which a merged weight would make floats: two or more times as large, and far
-// from the runtime's kernels for it.
+// A weight of 8 bits or fewer. Merging would make it floats: at least twice as large, and without the
+// runtime's integer kernels.
 bool LinearRegions::is_stored_in_few_bits(Value v, const Inference& inference) const {
   constexpr std::int64_t kMostElements = 64;  // of a shape, a table
   const ValueInfo& info = inference.of(v);

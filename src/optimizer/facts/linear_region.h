@@ -21,7 +21,7 @@ struct LinearRegion {
   bool affine = false;  // constants are added somewhere
 };
 
-// Sums of what it reads.
+// Whether it sums its inputs.
 bool adds(const Node& node);
 
 // Values that depend on constants only, and may be folded.
@@ -32,8 +32,8 @@ class LinearRegions {
  public:
   LinearRegions(const Graph& graph, const Inference& inference);
 
-  // Regions that end in this value, are linear in the one value that they read, and whose inner values nobody
-  // else reads; of two nodes or more, the largest first, each within the one before.
+  // Regions that end in this value, are linear in the one value that they read, and whose inner values have
+  // no other reader; of at least two nodes, the largest first, each within the one before.
   std::vector<LinearRegion> ending_in(Value output) const;
   const std::set<Value>& constants() const { return constants_; }
 

@@ -1,6 +1,6 @@
-// Machine: what is known of the runtime and the processor that will run a model. Plain figures: whoever has a
-// runtime asks it before prices are computed (optimizer/search/observed_machine.h); by itself it is an
-// estimate.
+// Machine: known properties of the runtime and the processor that will run a model. It has only figures: code
+// with a runtime measures it before prices are computed (optimizer/search/observed_machine.h); the default is
+// an estimate.
 #pragma once
 
 #include <map>
@@ -31,13 +31,13 @@ struct Machine {
 
 const Machine& unknown_machine();
 
-// The name of what decides whether a convolution is computed in the runtime's blocked layout; "": its sizes
-// are not known.
+// The name of the kind that decides whether a convolution is computed in the runtime's blocked layout; "":
+// its sizes are not known.
 std::string convolution_kind(const Graph& graph, const Inference& inference, NodeId convolution);
-// The name of what decides which layouts a node reads and makes; "": it can't be between convolutions in the
-// blocked layout, or is too large to try.
+// The name of the kind that decides which layouts a node reads and makes; "": it can't be between
+// convolutions in the blocked layout, or is too large to try.
 std::string layout_kind(const Graph& graph, const Inference& inference, NodeId node);
-inline constexpr std::int64_t kBlockChannels = 16;  // a multiple of what any processor's blocks hold
+inline constexpr std::int64_t kBlockChannels = 16;  // a multiple of any processor's block
 
 // Whether this convolution is computed in the runtime's blocked layout; nullopt: not known.
 std::optional<bool> is_blocked(const Machine& machine, const Graph& graph, const Inference& inference,

@@ -1,9 +1,8 @@
-// The fact: which positions of every value its readers need, all of them together, and what nodes can compute
-// of that alone. Derived once for a graph, against its order: what readers need of a node says what the node
-// needs.
+// The positions of every value that its readers need, all of them together, and what nodes can compute of
+// these alone. Derived once for a graph, against its order: the positions that readers need of a node
+// determine those that the node needs.
 //
-// Not here: whether computing less is worth the slices that it takes
-// (optimizer/propose/positions/needed.cpp).
+// Whether computing less is worth the slices is decided elsewhere (optimizer/propose/positions/needed.cpp).
 #pragma once
 
 #include <map>
@@ -18,11 +17,10 @@ class NeededPositions {
  public:
   explicit NeededPositions(const Site& site);
 
-  // What is computed of a value when nothing is computed that nobody needs. All of it: no axes, or whole
-  // ones.
+  // The positions of a value that must be computed. All of it: no axes, or whole ones.
   const Needs& of(Value v) const;
   bool is_cut(Value v) const { return isomer::is_cut(of(v)); }
-  // Of nodes that make or read a value that is cut.
+  // For nodes that make or read a cut value.
   const NodeCut* cut(NodeId id) const;
   const Choices& selections() const { return selections_; }
 

@@ -41,7 +41,7 @@ namespace {
 
 using Kind = NodeCut::Kind;
 
-// Whether so many of an axis are few.
+// Whether `count` is less than the extent.
 bool is_fewer(const Site& site, const Dim& count, const Dim& extent) {
   const auto some = typical_size(count, site.machine), all = typical_size(extent, site.machine);
   return some && all && *some < *all;
@@ -49,7 +49,7 @@ bool is_fewer(const Site& site, const Dim& count, const Dim& extent) {
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
-// All but so many positions at the beginning and at the end of an axis whose extent has a name.
+// All positions except some at the beginning and at the end of an axis whose extent has a name.
 struct Trim {
   std::int64_t front = 0, back = 0;
 };

@@ -14,13 +14,13 @@
 namespace isomer {
 
 // A choice of positions that is no list of numbers: computed indices, or a slice of an axis whose extent has
-// a name. Of several axes together, it leaves the extents below, and they are the first of the value.
+// a name. Over several axes together, it leaves the extents below, and they are the first of the value.
 struct Choice {
   enum class Kind : std::uint8_t { Slice, Gather, GatherNd } kind = Kind::Slice;
-  Dims extents = {};                          // of what is left of each axis
-  Value indices = {};                         // Gather: of one axis, or of several as one; GatherNd: tuples
-  std::int64_t column = -1;                   // Gather: of tuples, the place of what is meant
-  std::int64_t batch = 0;                     // GatherNd: so many axes stay, and each has tuples of its own
+  Dims extents = {};         // of the remaining part of each axis
+  Value indices = {};        // Gather: of one axis, or of several as one; GatherNd: tuples
+  std::int64_t column = -1;  // Gather: of tuples, the place of the index
+  std::int64_t batch = 0;    // GatherNd: the number of axes that stay; each has its own tuples
   std::int64_t start = 0, end = 0, step = 1;  // Slice
   std::string key = {};                       // equal for those that choose alike
   std::size_t axes() const { return extents.size(); }
@@ -55,7 +55,7 @@ struct NodeCut {
     Reshape,  // the same elements in the same order
   };
   Kind kind = Kind::Copy;
-  std::vector<std::optional<Needs>> outputs;            // what of each is computed; nullopt: nobody reads it
+  std::vector<std::optional<Needs>> outputs;            // the computed part of each; nullopt: no reader
   std::vector<std::optional<Needs>> inputs;             // what of each that reads; nullopt: nothing
   std::vector<std::optional<WindowAxis>> windows = {};  // Copy: per axis of the output
   // Copy: the new pads along an axis whose extent has a name.
@@ -65,7 +65,7 @@ struct NodeCut {
   std::vector<std::int64_t> numbers = {};  // Gather: the indices, if they are known; Pad: the new pads
 };
 
-// Nodes of a graph whose values may be undefined, found when first asked for.
+// Nodes of a graph whose values may be undefined, found at first use.
 class PartialNodes {
  public:
   bool contains(const Site& site, NodeId id);
@@ -74,14 +74,14 @@ class PartialNodes {
   std::optional<std::set<NodeId>> nodes_;
 };
 
-// `needed` per output: what anyone reads of it. What is computed is that or more.
+// `needed` per output: the positions that are read. The node computes these or more.
 NodeCut cut_of(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
                const std::vector<std::optional<Needs>>& needed);
 
-// The extents of what is needed.
+// The extents of the needed part.
 Dims extents_of(const Dims& shape, const Needs& needs, const Choices& selections);
 
-// The integers of a constant, or of what is known before the model runs.
+// The integers of a constant, or of a value that is known before the model runs.
 std::optional<std::vector<std::int64_t>> known_integers(const Site& site, Value v);
 
 }  // namespace isomer

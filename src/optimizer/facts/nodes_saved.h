@@ -1,4 +1,4 @@
-// How many nodes a graph has fewer after a proposal.
+// The number of nodes that a proposal saves.
 #pragma once
 
 #include <cstdint>

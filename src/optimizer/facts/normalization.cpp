@@ -41,7 +41,7 @@ bool is_view(const Site& site, NodeId id) {
 // What the region makes of numbers that look random.
 class Sample {
  public:
-  // Of few positions along the kept axes, if the region goes with that.
+  // A sample with few positions along the kept axes, if the region allows it.
   static std::optional<Sample> of(const Site& site, Value input, Value output,
                                   const std::vector<std::size_t>& kept) {
     const auto program = region_of(site.graph, site.inference, {input}, {output});
@@ -229,7 +229,7 @@ std::vector<Normalizations::Region> Normalizations::regions(Value output) const 
 std::optional<Normalization> Normalizations::ending_in(Value output) const {
   const auto formula = has_reductions_ ? site_.formula(output.node) : std::nullopt;
   if (!formula || !is_arithmetic(*formula)) return std::nullopt;
-  // The largest of those that are one: a softmax of differences is one of what was subtracted from.
+  // The largest of the regions that are one: a softmax of differences is a softmax of the minuend.
   std::optional<Normalization> out;
   for (const Region& region : regions(output)) {
     auto larger = normalization(region, output);

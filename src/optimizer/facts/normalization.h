@@ -1,6 +1,6 @@
-// Regions that normalize one value along some of its axes, however they are spelled out: softmax and its
-// logarithm along the last axis; (x - mean) / sqrt(variance + epsilon), with a factor and a shift or without.
-// What a region is shows in its values. Untrusted: who uses it proposes.
+// Regions that normalize one value along some of its axes, in any spelling: softmax and its logarithm along
+// the last axis; (x - mean) / sqrt(variance + epsilon), with or without a factor and a shift. A region is
+// recognised by its values. Untrusted: it only supports proposals.
 #pragma once
 
 #include <map>

@@ -26,7 +26,7 @@ class Follower {
       : formula_(formula), input_(input), along_(axes), inputs_(inputs) {}
 
   bool keeps_apart() const { return keeps_apart_; }
-  // Of an expression over these axes of a stage.
+  // The direction of an expression over these axes of a stage.
   Direction of(const ExprNode& e, const std::vector<Axis>& at) {
     switch (e.kind) {
       case ExprNode::Kind::Number: return Direction::Fixed;

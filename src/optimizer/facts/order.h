@@ -1,6 +1,6 @@
 // Order: how an operator's output follows one of its inputs, element by element: it never falls (a relu, a
-// sigmoid, a sum with anything), never rises, or neither is seen. And which operators look at nothing but the
-// order of an input's elements. Read off the formulas. Untrusted: who uses it proposes.
+// sigmoid, a sum with any value), never rises, or is unknown. Also the operators that depend only on the
+// order of an input's elements. Derived from the formulas. Untrusted: it only supports proposals.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@
 namespace isomer {
 namespace {
 
-// Longer axes, and lists, are needed whole: what chooses among so many positions is no cut of an activation.
+// Longer axes and lists count as needed whole: a choice among more positions is no cut of an activation.
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 16;
 
 void sort_once(std::vector<std::int64_t>& list) {

@@ -1,5 +1,5 @@
-// What a program costs on a machine: scalar operations at their rates, and something for each element and
-// node. Functions of their arguments and of nothing else: nobody is asked, nothing is measured.
+// The cost of a program on a machine: scalar operations at their rates, plus a cost for each element and
+// node. Pure functions of their arguments: nothing is measured.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ std::optional<std::int64_t> typical_size(const Dim& dim, const Machine& machine)
 // Nodes that depend on constants only and will be folded.
 std::set<NodeId> folded_nodes(const Graph& graph);
 
-// Of one node; nullopt: not known.
+// The price of one node; nullopt: unknown.
 std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id,
                                const Machine& machine);
 
-// Of a whole program, without what will be folded. Nodes of unknown price are free: what nobody rewrites
-// costs the same before and after.
+// The price of a whole program, without constants to be folded. Nodes of unknown price are free: a node that
+// stays costs the same before and after.
 double price(const Graph& graph, const Inference& inference, const Machine& machine);
 
 }  // namespace isomer

@@ -1,5 +1,5 @@
-// A call that sums products of an activation with a constant, whatever the operator is called: MatMul, Gemm,
-// Conv, ConvTranspose, Einsum. Read off its formula: what each axis of the constant does.
+// A call that sums products of an activation with a constant, by any operator: MatMul, Gemm, Conv,
+// ConvTranspose, Einsum. Derived from its formula: the role of each axis of the constant.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,9 @@
-// Questions that were answered already. Fifty equal blocks of a model cost a search one proof, or one attempt
-// at one. The checker has none: what it accepts it has proved itself.
+// A cache of answers of the prover. Fifty equal blocks of a model cost a search one proof, or one attempt at
+// one. The checker has no cache: it proves everything that it accepts.
 //
-// The key is all that an answer may depend on, written out: both programs with their names forgotten, shapes,
-// attributes and small constants in full, larger constants by where they recur (a proof takes them for
-// symbols) and by the sign facts that a proof may use; and all that inference computes, which may look at the
+// The key is everything that an answer may depend on, written out: both programs without their names, shapes,
+// attributes and small constants in full, larger constants by where they recur (a proof treats them as
+// symbols) and by the sign facts that a proof may use; and all results of inference, which may use the
 // numbers of larger constants. Keys are compared in full, never by digest.
 #pragma once
 

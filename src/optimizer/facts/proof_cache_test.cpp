@@ -34,7 +34,7 @@ TEST(ProofCache, AsksOnceWhatItCouldNotDecide) {
   for (int k = 0; k < 2; ++k) EXPECT_TRUE(std::holds_alternative<NotDecided>(cache.prove(a, b)));
   EXPECT_EQ(cache.attempts(), 1u);
   EXPECT_EQ(cache.hits(), 1u);
-  // Whoever wants a counterexample gets one.
+  // A caller that requests a counterexample gets one.
   EXPECT_TRUE(std::holds_alternative<Refuted>(cache.prove(a, b, {.refute = find_counterexample})));
 }
 

@@ -1,5 +1,4 @@
-// Proposal: a rewrite that someone thinks of. Nothing here is trusted: a wrong one costs time, never
-// correctness.
+// Proposal: a suggested rewrite. Nothing here is trusted: a wrong one costs time, never correctness.
 #pragma once
 
 #include <optional>
@@ -40,7 +39,7 @@ struct ProposeOptions {
   bool any_price = false;              // also what the analytic cost says no to
   bool relaxed = false;                // also what only makes room for other steps
   bool fewer_nodes = false;            // nodes count: constants are initializers
-  std::set<std::string> without = {};  // names of proposers that are not asked
+  std::set<std::string> without = {};  // names of proposers that are not used
   const Machine* machine = &unknown_machine();
 };
 

@@ -1,8 +1,8 @@
-// Ranges: for each value of a graph an interval that holds all of its elements, whatever is fed: a softmax
-// lies in [0, 1], a relu is not negative, a constant lies between its smallest and its largest element.
+// Ranges: for each value of a graph an interval that holds all of its elements, for any input: a softmax lies
+// in [0, 1], a relu is not negative, a constant lies between its smallest and its largest element.
 //
-// One evaluation of the formulas with intervals, for all operators at once and for all sizes. Untrusted: who
-// uses it proposes.
+// One evaluation of the formulas with intervals, for all operators at once and for all sizes. Untrusted: it
+// only supports proposals.
 #pragma once
 
 #include <limits>

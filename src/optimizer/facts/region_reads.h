@@ -1,8 +1,8 @@
-// Where an element of a linear region's output looks in the region's input: the reads of all of its formulas
-// composed, as indices over the output's axes and the axes that are summed over. For named extents, too.
+// Which elements of a linear region's input an element of its output reads: the reads of all of its formulas
+// composed, as indices over the output's axes and the summed axes. For named extents too.
 //
-// It says nothing of weights but at which positions they differ; whether a form that is read off here is true
-// is for the prover to say.
+// It covers weights only by the positions at which they differ; the prover decides whether a form that is
+// derived here is true.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace isomer {
 struct RegionReads {
   std::vector<Axis> axes;                 // of the output, in order
   std::vector<std::vector<Index>> reads;  // of the input, each once
-  std::vector<Index> weighted;            // where constants are read, conditions asked, positions are numbers
+  std::vector<Index> weighted;  // where constants are read, conditions tested, positions used as numbers
 };
 // nullopt: an extent or a formula is not known, or there are too many reads.
 std::optional<RegionReads> reads_of(const Graph& graph, const Inference& inference,

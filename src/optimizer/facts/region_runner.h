@@ -1,5 +1,5 @@
 // A linear region's own nodes applied to another input, which may be of another size: batches of impulses
-// tell what the region does.
+// show what the region computes.
 #pragma once
 
 #include <map>

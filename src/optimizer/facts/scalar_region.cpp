@@ -26,7 +26,7 @@ bool ScalarRegions::is_number(Value v) const {
   return sizes && element_count(*sizes) == 1;
 }
 
-// Of values of one shape, and numbers.
+// Whether a node reads only values of one shape, and numbers.
 bool ScalarRegions::is_scalar(NodeId id) const {
   const Node& node = site_.node(id);
   if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || node.inputs.empty()) return false;

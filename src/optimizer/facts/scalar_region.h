@@ -1,6 +1,6 @@
 // Regions that are a function of one number: each element of the output is the same function of the element
-// of one value at its place, however many nodes spell it out. What the function is shows in its values.
-// Untrusted: who uses it proposes.
+// of one value at its place, in any number of nodes. The function is recognised by its values. Untrusted: it
+// only supports proposals.
 #pragma once
 
 #include <optional>

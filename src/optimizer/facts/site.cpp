@@ -239,8 +239,8 @@ Graph with_constants(const Site& site, const Graph& program) {
 
 namespace {
 
-// What a claim saves: the price of what nobody needs any more, less the price of the new program, without
-// what is folded (optimizer/facts/price.h). nullopt: the new program is not legal, or a size is not known.
+// The saving of a claim: the price of nodes that become dead, minus the price of the new program, without
+// folded constants (optimizer/facts/price.h). nullopt: the new program is not legal, or a size is not known.
 std::optional<double> saved(const Site& site, const Claim& claim, const Graph& program) {
   double before = 0, after = 0;
   for (const NodeId id : dying(site, claim)) {

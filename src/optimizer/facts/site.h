@@ -1,5 +1,5 @@
-// What proposers share when they look at one graph: who reads what, what is constant, sizes to look at, and
-// what a claim would save.
+// What proposers share when they examine one graph: readers of values, constants, sizes, and the saving of a
+// claim.
 #pragma once
 
 #include <map>
@@ -82,10 +82,11 @@ struct Position {
   Value whole;
   std::int64_t axis, at;
 };
-// Of a Gather of an activation; nullopt: it is none, or its index or sizes are not known.
+// The position that a Gather of an activation selects; nullopt: it is no such Gather, or its index or sizes
+// are not known.
 std::optional<Position> position_of(const Site& site, Value v);
 
-// A claim's program with the types of what it reads, and the model's constants.
+// A claim's program with the types of its inputs, and the model's constants.
 Graph with_constants(const Site& site, const Graph& program);
 
 // A proposal that replaces one value by what the builder made of it; nullopt where its gain is not known. Its

@@ -48,8 +48,8 @@ Surroundings::Surroundings(const Site& site, int steps) {
           continue;
         }
         hasher.add(digests_.at(v.node)).add(std::uint64_t{v.output});
-        // How far away it is tells a value that is read twice from two equal ones. What all layers read (a
-        // mask, a table of angles) is at another distance from each.
+        // The distance distinguishes a value that is read twice from two equal ones. A value that all layers
+        // read (a mask, a table of angles) is at another distance from each.
         if (site.node(v.node).kind == NodeKind::Operator && site.readers(v).size() <= kMostReaders)
           hasher.add(static_cast<std::uint64_t>(site.position(id) - site.position(v.node)));
       }

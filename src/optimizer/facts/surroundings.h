@@ -1,5 +1,5 @@
-// What is computed a few steps before every node, as a digest: equal layers of a model have equal ones, so
-// that who found nothing in one layer need not look at the others.
+// A digest of the computation a few steps before every node: equal layers of a model have equal digests, so a
+// failed search in one layer need not be repeated in the others.
 #pragma once
 
 #include <unordered_map>
@@ -11,7 +11,7 @@ namespace isomer {
 
 class Surroundings {
  public:
-  // So many steps back. Large constants count by type and shape; small ones by their elements.
+  // The number of steps back. Large constants count by type and shape; small ones by their elements.
   Surroundings(const Site& site, int steps);
   Digest of(NodeId node) const { return digests_.at(node); }
 

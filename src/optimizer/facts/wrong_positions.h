@@ -1,7 +1,7 @@
-// Where two programs of one output each may differ: the set that the prover's algebra leaves open
-// (NormalForms::unproved_positions), and margins of the output's axes that hold all of it.
+// The positions at which two programs of one output each may differ: the set that the prover's algebra leaves
+// open (NormalForms::unproved_positions), and margins of the output's axes that contain all of it.
 //
-// Not here: what to do about it (optimizer/propose/positions/partial/partial.cpp). Nothing here is trusted.
+// Corrections are made elsewhere (optimizer/propose/positions/partial/partial.cpp). Nothing here is trusted.
 #pragma once
 
 #include <string>
@@ -21,13 +21,13 @@ struct Margin {
 struct WrongPositions {
   std::string set;  // as isl writes it, with named sizes
   bool is_empty = false;
-  // Each inside of what the ones before it leave over: rows at the border, then columns of the other rows.
-  // What all of them leave over is right.
+  // Each inside the rest of the ones before it: rows at the border, then columns of the other rows. The rest
+  // of all of them is right.
   std::vector<Margin> margins = {};
 };
 
-// Complete programs: declared inputs, constants with their values. Error: why it can't be told, or that the
-// positions are no margins.
+// Complete programs: declared inputs, constants with their values. Error: why the positions are unknown, or
+// that they are no margins.
 Result<WrongPositions> wrong_positions(const Graph& right, const Graph& mutant);
 
 }  // namespace isomer

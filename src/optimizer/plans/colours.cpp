@@ -105,7 +105,7 @@ class Refinement {
       for (const std::uint32_t output : at->second) hasher.add(std::uint64_t{output} + 1);
   }
 
-  // Named extents are told apart by where they are, not by their names.
+  // Named extents are distinguished by their places, not by their names.
   void color_extents() {
     std::map<std::string, std::vector<Digest>, std::less<>> places;
     for (const NodeId id : graph_.order()) {

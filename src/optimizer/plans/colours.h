@@ -1,7 +1,6 @@
-// Colours: what a node of a graph is, and what is around it, as a digest that no name and no order of nodes
-// takes part in. Refined round by round: the colour of a node, of what it reads, and of who reads it (colour
-// refinement, after Weisfeiler and Leman). Equal colours say "alike", never "equal": whoever acts on them has
-// it proved.
+// Colours: a digest of a node and its surroundings that no name and no order of nodes affects. Refined round
+// by round: the colour of a node, of the nodes it reads, and of its readers (colour refinement, after
+// Weisfeiler and Leman). Equal colours mean "similar", never "equal": code that acts on them needs a proof.
 #pragma once
 
 #include <functional>
@@ -14,9 +13,9 @@
 
 namespace isomer {
 
-// By node id, refined until no round tells more nodes apart. Constants are told apart by their elements where
-// proofs know them (kernel/prove/prove.h), others by type and extents. `label`: more about a node than its
-// operator, attributes, constants and declared types.
+// By node id, refined until a round distinguishes no more nodes. Constants are distinguished by their
+// elements where proofs use them by value (kernel/prove/prove.h), others by type and extents. `label`: more
+// about a node than its operator, attributes, constants and declared types.
 std::unordered_map<NodeId, Digest> colours(const Graph& graph,
                                            const std::function<std::string(NodeId)>& label);
 

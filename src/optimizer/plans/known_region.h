@@ -1,7 +1,7 @@
-// A region of a model as somebody who has never seen the model may know it: values renamed (x0: what it
-// reads, w0: large constants, of which only type, extents and sign are known, k0: constants by their
-// elements, v0: what it computes), in an order of its own; and its key, which renamed values, reordered
-// nodes, other weights and other names of extents do not change.
+// A region of a model without reference to the model: values renamed (x0: an input, w0: a large constant, of
+// which only type, extents and sign are known, k0: a constant by its elements, v0: a computed value), in a
+// canonical order; and its key, which renamed values, reordered nodes, other weights and other names of
+// extents do not change.
 #pragma once
 
 #include <map>

@@ -63,8 +63,8 @@ class Binding {
   std::map<Value, Value> bound_;
 };
 
-// Operators of the region that are not bound yet and read something that is: those are looked for among who
-// reads it in the model. False: one of them is nowhere.
+// Operators of the region that are not bound yet and read a bound value: they are matched among the readers
+// of that value in the model. False: one of them has no match.
 bool bind_others(const KnownRegion& region, const Graph& model, const GraphIndex& index, Binding& binding) {
   for (const NodeId id : region.graph.order()) {
     const Node& node = region.graph.node(id);
@@ -89,7 +89,7 @@ bool bind_others(const KnownRegion& region, const Graph& model, const GraphIndex
   return true;
 }
 
-// Whether somebody outside reads what the region only computes for itself.
+// Whether a node outside reads a value that is internal to the region.
 bool is_read_outside(const Graph& model, const GraphIndex& index, const std::set<NodeId>& inside,
                      const std::set<Value>& outputs) {
   for (const NodeId id : inside)

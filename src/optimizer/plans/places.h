@@ -1,6 +1,6 @@
-// Where in a model the region of a plan is. Found backwards from one of its outputs, since the inputs of a
-// node have an order and its readers have none; and then by its key, which sees types, signs and which
-// constants are the same.
+// Where in a model the region of a plan is. Matched backwards from one of its outputs, since the inputs of a
+// node have an order and its readers have none; and then by its key, which includes types, signs and the
+// equality of constants.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ struct PlanPlace {
   std::set<std::string> replaced;            // values of the model that the region computes
 };
 
-// What a node is when nobody looks around: its call and what is known of the types of its outputs. A plan is
-// filed under the anchor of the node that makes the first output of its region. 16 digits.
+// A node without its surroundings: its call and the known types of its outputs. A plan is filed under the
+// anchor of the node that makes the first output of its region. 16 digits.
 std::string anchor_of(const Graph& graph, const Inference& inference, NodeId node);
 
 // Operators that depend on constants only, Constant nodes among them.

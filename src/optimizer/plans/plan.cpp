@@ -76,7 +76,7 @@ Result<Plan> parse_plan(std::string_view text) {
       return Error{"a plan replaces and folds only"};
   if (rest.steps.empty() || !std::holds_alternative<FoldStep>(rest.steps.back()))
     return Error{"a plan that ends too early"};
-  if (rest.notes.size() != claims_in(rest.steps)) return Error{"a plan tells what each of its claims does"};
+  if (rest.notes.size() != claims_in(rest.steps)) return Error{"a plan describes each of its claims"};
   out.steps = std::move(rest.steps);
   for (Note& note : rest.notes) out.about.push_back({std::move(note.kind), std::move(note.what)});
   return out;

@@ -1,4 +1,4 @@
-// A plan: a region, and steps that somebody proved of it. Text, and nothing in it is believed: a region that
+// A plan: a region, and steps that were proved for it. It is text and untrusted: a region that
 // is not what its key says is no plan, and a step is proved again wherever it is taken.
 //
 //   {"isomer_plan": 1, "key": "<32 digits>", "region": "<program in base64>", "constants": {"w0": [false,
@@ -30,7 +30,7 @@ struct Plan {
     std::string kind, what;
   };
   std::vector<About> about;  // one for each claim, in their order
-  std::string by;            // who wrote it, for people
+  std::string by;            // the name of the writer, for display
 };
 
 std::string to_text(const Plan& plan);

@@ -69,8 +69,8 @@ std::optional<fs::path> blob_of(const fs::path& layout, const Json& descriptor) 
   return layout / "blobs" / "sha256" / digest.substr(kHash.size());
 }
 
-// Files of a store by what an OCI layout calls them: layers of its first manifest, with their titles. What
-// they say is checked by a store's own names, so no digest of the layout is believed, or checked.
+// Files of a store by their names in an OCI layout: layers of its first manifest, with their titles. A
+// store's own names check the content, so the digests of the layout are neither trusted nor checked.
 std::map<std::string, fs::path> blobs_in(const fs::path& layout) {
   std::map<std::string, fs::path> out;
   const auto parsed = [](const std::optional<std::string>& text) {
@@ -224,7 +224,7 @@ std::vector<PlanStore::File> PlanStore::all_files() const {
         made.is_valid = text && is_valid(part, *text, made);
       }
   };
-  // Plans before the entries that name them, and these before who signed them.
+  // Plans before the entries that name them, and entries before their signatures.
   add(File::Kind::Object, "objects", kMostPlanBytes, [](const std::string& part, const auto& text, File& f) {
     return f.name.starts_with(part) && parse_plan(text).ok();
   });

@@ -5,7 +5,8 @@
 //   DIR/v1/index/<anchor>/<64 digits>       where it is looked for (places.h): {"key", "object", "target",
 //                                           "ratio"}, named by its digest
 //   DIR/v1/signatures/<entry>/<64 digits>   a detached signature of an entry, by the 64 digits of its name:
-//                                           who measured (python/isomer/fleet/signatures.py). Not read here.
+//                                           it signs the measurement (python/isomer/fleet/signatures.py). Not
+//                                           read here.
 //
 // Every file is named by what it says and written at once (a temporary file, synced, renamed): two writers
 // never write different things under one name, and nothing is ever changed. What can't be read, is no such
@@ -27,11 +28,11 @@
 
 namespace isomer {
 
-// A place of a plan in the index, and what somebody measured.
+// A place of a plan in the index, and its measurement.
 struct PlanEntry {
   std::string anchor, key, object;
-  std::string target;  // processor, runtime, version, options; "" if nobody measured
-  double ratio = 0;    // how many times as fast a region was; 0: not measured
+  std::string target;  // processor, runtime, version, options; "" if not measured
+  double ratio = 0;    // speedup of a region; 0: not measured
 };
 
 class PlanStore {
@@ -57,8 +58,8 @@ class PlanStore {
   // All of it, every file read and checked. Orphans: plans that no entry names, entries without their plan,
   // signatures without their entry.
   Contents contents() const;
-  // Takes away what is invalid or an orphan, and of the rest the oldest until no more than so many bytes are
-  // used (0: no limit); what goes.
+  // Removes invalid files and orphans, then the oldest files until at most `most_bytes` are used (0: no
+  // limit); returns what was removed.
   std::uint64_t clean(std::uint64_t most_bytes);
   // Copies what the other has and this one lacks, each file checked; how many.
   std::uint64_t take_from(const PlanStore& other);
@@ -79,7 +80,7 @@ class PlanStore {
   static std::string signed_entry(const File& signature);
 
   std::filesystem::path root_;
-  // Of an OCI layout, by their names below v1/. Nothing is written there.
+  // Files of an OCI layout, by their names below v1/. Nothing is written there.
   std::optional<std::map<std::string, std::filesystem::path>> blobs_;
 };
 

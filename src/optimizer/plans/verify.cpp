@@ -37,7 +37,7 @@ class Weights {
  public:
   explicit Weights(std::uint64_t key) : random_(key) {}
 
-  // Of an input of the region that stands for a constant. Error: it has no size that can be made.
+  // A tensor for an input of the region that stands for a constant. Error: it has no size that can be made.
   Result<Tensor> of(const Node& input, const KnownRegion::Constant& known) {
     const ElementType type = input.declared.type;
     if (!is_float(type)) return Error{"a weight that is no float"};

@@ -1,5 +1,5 @@
-// A plan by itself: are its steps proved of its region? Weights are drawn, with the signs and equalities that
-// the plan knows of those it came from: whoever takes it has others.
+// Verifies a plan by itself: are its steps proved for its region? Weights are drawn, with the signs and
+// equalities that the plan records; the model that uses the plan has other weights.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,8 @@ bool has(const std::vector<CountedOperator>& list, const CountedOperator& o) {
                              [&](const CountedOperator& p) { return p.op == o.op && p.count == o.count; });
 }
 
-// Of a long list: without what is there before and after, as often, unless nothing else is there on one side.
+// Removes from a long list the operators that are on both sides, with their counts, unless one side would
+// become empty.
 void drop_common(std::vector<CountedOperator>& before, std::vector<CountedOperator>& after) {
   if (std::max(before.size(), after.size()) <= kMostOperators) return;
   std::vector<CountedOperator> less, fewer;
@@ -108,7 +109,7 @@ std::string listed(const std::vector<CountedOperator>& list) {
   return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
 
-// The same of what was made: "one 3×3 convolution".
+// The same for the new nodes: "one 3×3 convolution".
 std::string made(const std::vector<CountedOperator>& list) {
   if (list.empty()) return "nothing";
   if (list.size() > 1 || list[0].count > 1) return listed(list);

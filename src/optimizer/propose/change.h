@@ -1,5 +1,5 @@
-// Change: what a step does, as values: which operators became which, at which place, by which proposer. The
-// words for it are made here and nowhere else, and nothing takes them apart again.
+// Change: the effect of a step, as values: which operators became which, at which place, by which proposer.
+// Its text is made only here, and no code parses it.
 #pragma once
 
 #include <string>
@@ -25,7 +25,8 @@ struct Change {
 // The operators of these nodes, in their order.
 std::vector<CountedOperator> count_operators(const Graph& graph, const std::vector<NodeId>& nodes);
 
-// "collapse: Conv+Add -> Conv": steps with the same label pay alike. A key, for no one to take apart.
+// "collapse: Conv+Add -> Conv": steps with the same label have similar gains. An opaque key: it is not
+// parsed.
 std::string label_of(const Change& change);
 
 // "3 convolutions and an addition → one 3×3 convolution", and what the proposer adds to it. The same for

@@ -89,8 +89,8 @@ std::optional<Tensor> cast_constant(const Graph& graph, const Node& node) {
   return widens ? stored : std::nullopt;
 }
 
-// Values of 16 bits that nothing computes with here: they lie between casts, inputs, outputs and nodes
-// without a formula. They stay, so that nobody looks through such a cast.
+// Values of 16 bits that no node here computes with: they lie between casts, inputs, outputs and nodes
+// without a formula. They stay, so that no proposer ignores such a cast.
 std::set<std::string> border_values(const Graph& graph, const Inference& inference) {
   const GraphIndex index(graph);
   const auto is_border = [&](NodeId id) {
@@ -155,7 +155,7 @@ std::optional<ElementType> FloatTwin::width_of(const std::vector<std::string>& n
   return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
 }
 
-// The program with the casts of what it takes for constants.
+// The program with casts of the values that it uses as constants.
 Graph FloatTwin::with_casts(const Graph& program, const std::string& output) const {
   const auto is_cast = [&](const Value& v) { return casts_.contains(program.name_of(v)); };
   if (std::ranges::none_of(program.inputs(), is_cast)) return program;

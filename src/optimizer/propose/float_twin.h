@@ -23,8 +23,8 @@ class FloatTwin {
   const Graph& graph() const { return graph_; }
   const Inference& inference() const { return inference_; }
 
-  // What was proposed of the twin, for the graph itself: new constants in its width, where that is how the
-  // program's other numbers are stored.
+  // A proposal for the float32 view, translated to the graph itself: new constants in its width, if the
+  // program's other numbers are stored that way.
   Proposal translated(Proposal proposal) const;
 
  private:

@@ -17,9 +17,9 @@ struct Proposer {
     // Its steps may lose by themselves, or break what others would do at once: for strategies that look
     // further, or where no other proposer is selected.
     Further,
-    // Asked once, before all others (propose_first): they look at the graph that it makes.
+    // Called once, before all others (propose_first): they get the graph that it makes.
     First,
-    // Asked once, of the model as it was given.
+    // Called once, on the original model.
     Given,
   };
 

@@ -29,7 +29,8 @@ std::int64_t number_in(std::string_view text) {
   return error == std::errc() && end == word.data() + word.size() && out >= 0 ? out : -1;
 }
 
-// Of the last type before this place: "float[4,3] w = " has 12. -1: its sizes are not known.
+// The number of elements of the last type before this place: "float[4,3] w = " has 12. -1: its sizes are not
+// known.
 std::int64_t elements_before(std::string_view text) {
   const auto close = text.rfind(']');
   const auto open = text.rfind('[', close);

@@ -1,4 +1,4 @@
-// Tests of proposers as text, which `isomer propose FILE` runs and anyone can send:
+// Tests of proposers as text, which `isomer propose FILE` runs:
 //
 //   # Max pooling commutes with functions that rise.
 //   test a pool comes before an activation

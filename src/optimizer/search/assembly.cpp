@@ -13,12 +13,12 @@ namespace {
 constexpr double kShareOfRegions = 0.5;  // of the time that is left, for regions by themselves
 constexpr double kRegionSeconds = 1;
 constexpr double kRegionOperations = 1e9;  // in float64, to know a region's error
-// The same where the error decides, for each second that is left: a quarter of what the interpreter did in
-// one (2.4e10, a dense convolution of 256 channels at 56x56).
+// The same if the error decides, for each remaining second: a quarter of the interpreter's speed (2.4e10, a
+// dense convolution of 256 channels at 56x56).
 constexpr double kOperationsPerSecond = 6e9;
 // Steps that were each faster alone may measure this much together: less than 1 by noise only.
 constexpr double kWorstOfGood = 0.985;
-// Of the time that is left, for the whole model; with less than the least, the guard had better have it.
+// The share of the remaining time for the whole model; if that is below the least, the guard gets it.
 constexpr double kShareOfModel = 0.25, kLeastModelSeconds = 2, kMostModelSeconds = 20;
 
 // Measure one representative of each kind first; see where unmeasured groups inherit its verdict.
@@ -43,7 +43,7 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
   std::vector<const Step*> samples;
   samples.reserve(groups.size());
   for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
-  context_.options.progress("observing what flows through the model");
+  context_.options.progress("observing the values of the model");
   const bool is_observed = context_.trials->observe(context_.model, maker.piece(), samples).ok();
   const double least_left = context_.options.seconds_left() * (1 - kShareOfRegions);
   one_of_each_first(groups);
@@ -105,7 +105,7 @@ Assembly::Ranked Assembly::ranked() const {
     if (better > 0 && worse == 0) faster.emplace_back(0, g);
     return better + worse > 0 && (better == 0 || worse == 0);
   });
-  // Where there was no time to ask about any, the analytic cost does; what is slower the guard will see.
+  // If there was no time to measure any, the analytic cost decides; the guard rejects a slower result.
   if (context_.is_over() && is_all_unknown)
     std::erase_if(out.unknown, [&](const StepGroup* g) {
       const bool is_liked = g->gain > 0 && !g->steps[0].proposal.rounds_otherwise;
@@ -126,7 +126,7 @@ Draft Assembly::assemble(const Draft& best, StepMaker& maker, const Ranked& rank
   };
   std::vector<const StepGroup*> taken;
   Draft now = best;
-  std::unique_ptr<ScratchModel> written;  // `now`, once someone asks
+  std::unique_ptr<ScratchModel> written;  // `now`, written at first use
   std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
   std::deque<StepGroup> parts;
   while (!open.empty()) {

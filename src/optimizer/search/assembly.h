@@ -1,6 +1,6 @@
-// Assembly: which of the proved steps are taken; the runtime decides by measuring. Each group of equals is
-// measured once, alone in its context (cheap, sharp); the good ones together in the whole model; if that is
-// slower, each half by itself.
+// Assembly: chooses which of the proved steps to apply; the runtime decides by measuring. Each group of equal
+// steps is measured once, alone in its context (cheap and precise); the good ones together in the whole
+// model; if that is slower, each half by itself.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace isomer {
 class Assembly {
  public:
   explicit Assembly(SearchContext& context) : context_(context) {}
-  // The draft with those of the groups that pay; the draft as it is if none does.
+  // The draft with the groups that are faster; the draft as it is if none is.
   Draft choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups) {
     measure(maker, groups);
     return assemble(draft, maker, ranked());
@@ -27,7 +27,7 @@ class Assembly {
   // Groups by how their regions were measured, alone in their context.
   struct Ranked {
     std::vector<const StepGroup*> faster;   // the most time saved first
-    std::vector<const StepGroup*> unknown;  // there was no time to ask
+    std::vector<const StepGroup*> unknown;  // there was no time to measure
   };
   void measure(const StepMaker& maker, std::vector<StepGroup>& groups);
   Ranked ranked() const;

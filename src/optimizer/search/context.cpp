@@ -18,7 +18,7 @@ std::string_view name(StoppedBy by) {
 
 namespace {
 
-// Between two tellings: at least this, and so many times what the last one took.
+// The pause between two reports: at least this, and this multiple of the time of the last one.
 constexpr double kLeastSeconds = 0.2, kTimesAsLong = 20;
 
 }  // namespace
@@ -41,7 +41,7 @@ void SearchContext::tell_so_far(const std::vector<Step>& proved) {
   if (trials || !so_far || !options.limit) return;
   const double now = options.limit->spent();
   if (now - told_at_ < std::max(kLeastSeconds, kTimesAsLong * telling_took_)) return;
-  const int next = next_place;  // what is told leaves no trace: the search goes on as if it had not been
+  const int next = next_place;  // a report leaves no trace: the search goes on as without it
   if (const auto draft = so_far(proved)) tell(*draft);
   next_place = next;
   told_at_ = options.limit->spent();

@@ -1,4 +1,4 @@
-// What all parts of one search share.
+// Shared by all parts of one search.
 #pragma once
 
 #include "io/onnx/model.h"
@@ -28,12 +28,13 @@ struct SearchContext {
   bool is_over();
   // A draft that is better than all before.
   void tell(const Draft& draft);
-  // What would be given back now, if these steps of the graph that is worked on were all; nullopt: nothing
-  // that was not told already. Null: nobody knows.
+  // The result if these proved steps of the current graph were all; nullopt: nothing new since the last
+  // report. Null: not available.
   using SoFar = std::function<std::optional<Draft>(const std::vector<Step>& proved)>;
   SoFar so_far = {};
-  // To be called before what can't be interrupted, such as a proof: who waits no longer takes what was told.
-  // Without a runtime only, whose looks take longer than they are worth; and seldom enough to cost nothing.
+  // Publishes the best draft before work that cannot be interrupted, such as a proof: if the caller stops
+  // waiting, it takes this draft. Only without a runtime, whose measurements take longer than they are worth;
+  // and rarely enough to cost nothing.
   void tell_so_far(const std::vector<Step>& proved);
 
  private:

@@ -1,5 +1,5 @@
-// The first step of a search: denormal weights as zero (optimizer/propose/values/denormals.cpp), where that
-// is surely faster. All else is found and proved of the model that it makes.
+// The first step of a search: denormal weights as zero (optimizer/propose/values/denormals.cpp), if that is
+// faster with 95 % confidence. All later steps are found and proved on the model that it makes.
 #pragma once
 
 #include "optimizer/search/context.h"

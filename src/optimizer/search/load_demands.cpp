@@ -33,8 +33,8 @@ struct Constants {
   std::vector<std::size_t> given, wanted;  // where those inputs are constants, these must be
 };
 
-// Of what the runtime reads when it makes an operator and does not ask for first: it dies of it.
-// tests/evidence/load_demands.py finds them, too.
+// Inputs that the runtime reads when it creates an operator, without a check: it crashes without them.
+// tests/evidence/load_demands.py finds them too.
 const std::vector<Constants>& constants() {
   static const std::vector<Constants> all{
       {"com.microsoft", "QLinearWhere", {7, 8}, {3, 6}},
@@ -76,7 +76,7 @@ std::vector<Value> demanded_by(const Node& node) {
   return out;
 }
 
-// Values of which a node must not find others to be constants than now. `is_constant` says what surely is.
+// Values that must not become, or cease to be, constants for a node. `is_constant` returns what is certain.
 std::vector<Value> bound_by(const Node& node, const std::function<bool(Value)>& is_constant) {
   if (node.kind != NodeKind::Operator) return {};
   for (const Constants& c : constants()) {
@@ -149,7 +149,7 @@ bool LoadDemands::is_known(const std::string& name) const {
 std::optional<std::string> LoadDemands::constants_objection(const Proposal& proposal) const {
   const Graph& after = proposal.claim.after;
   for (const std::string& name : proposal.claim.outputs)
-    if (bound_.contains(name)) return fmt::format("ONNX Runtime may die if {} becomes a constant", name);
+    if (bound_.contains(name)) return fmt::format("ONNX Runtime may crash if {} becomes a constant", name);
   const auto is_constant = [&](Value v) {
     const std::string& name = after.name_of(v);
     if (std::ranges::find(proposal.folds, name) != proposal.folds.end()) return true;
@@ -161,8 +161,8 @@ std::optional<std::string> LoadDemands::constants_objection(const Proposal& prop
   for (const NodeId id : after.order())
     for (const Value& v : bound_by(after.node(id), is_constant))
       if (!is_constant(v))
-        return fmt::format("ONNX Runtime may die of {}, as {} may be no constant", label(after.node(id)),
-                           after.name_of(v));
+        return fmt::format("ONNX Runtime may crash at {}, because {} may not be a constant",
+                           label(after.node(id)), after.name_of(v));
   return std::nullopt;
 }
 

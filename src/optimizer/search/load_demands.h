@@ -1,9 +1,9 @@
 // What ONNX Runtime must know of a model to load it.
 //
-// Of some operators it asks the sizes of inputs before anything runs, finds them by rules of its own, which
-// know less than ours, and refuses the model where it does not. A model that it loaded is loaded after a
-// change, too, if what such an input's size follows from stays as it is. Of others it reads inputs that it
-// takes for constants without asking, and dies where they are none.
+// For some operators it needs the sizes of inputs before anything runs. It infers them by its own rules,
+// which know less than ours, and rejects the model if it cannot. A model that it loaded still loads after a
+// change if the nodes that determine such an input's size stay as they are. For other operators it reads
+// inputs that it assumes to be constants without a check, and crashes where they are not.
 #pragma once
 
 #include <optional>

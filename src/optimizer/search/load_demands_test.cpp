@@ -36,7 +36,7 @@ Proposal instead_of(const std::string& output, const std::string& input, const s
 TEST(LoadDemands, WhatSaysASizeThatIsNeededStays) {
   const LoadDemands demands(with_bias("c = Reshape(b, two)"));
   EXPECT_TRUE(demands.objection(instead_of("c", "b", kSame)));
-  // The sizes of what is reshaped do not matter.
+  // The sizes of a reshaped value do not matter.
   EXPECT_FALSE(demands.objection(instead_of("b", "x", kSame)));
   EXPECT_FALSE(demands.objection(instead_of("z", "b", kSame)));
 }
@@ -77,8 +77,8 @@ TEST(LoadDemands, AStepThatTheRuntimeWouldNotLoadIsNotProved) {
   EXPECT_TRUE(std::holds_alternative<std::string>(maker.prove(instead_of("c", "b", same))));
 }
 
-// A choice between quantised tensors; `scale` and `zero_point` of the result, `x_zero` and `y_zero` of what
-// it chooses from. `two` is a scale that follows from constants.
+// A choice between quantised tensors; `scale` and `zero_point` of the result, `x_zero` and `y_zero` of its
+// alternatives. `two` is a scale that follows from constants.
 Graph with_choice(const std::string& x_zero, const std::string& y_zero, const std::string& scale,
                   const std::string& made = "") {
   return testing::parsed(

@@ -36,8 +36,8 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   context_.learn(piece.graph(), piece.inference());
   Proposals found;
   std::map<std::string, double> proposing;
-  // Prices are of what is known: what proposals bring that is new to the machine is asked about, and they are
-  // priced again.
+  // Prices cover known kinds of nodes: new kinds in proposals are measured, and the proposals are priced
+  // again.
   for (int round = 0; round < kMostPricings; ++round) {
     found = propose_all(piece.graph(), piece.inference(),
                         {.any_price = options.any_price,
@@ -49,7 +49,7 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   }
   for (const auto& [kind, seconds] : proposing) context_.report.asked[kind].seconds += seconds;
   if (scope_ == Scope::Model) context_.report.declined = std::move(found.declined);
-  // Without a runtime to ask, the analytic cost has the last word.
+  // Without a runtime, the analytic cost decides.
   if (context_.trials == nullptr && !options.any_price && !relaxed)
     std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
   if (options.fewer_nodes) {

@@ -1,4 +1,4 @@
-// Moves: what every strategy does with a graph: ask the proposers, prove, simplify.
+// Moves: the operations of every strategy on a graph: run the proposers, prove, simplify.
 #pragma once
 
 #include <set>
@@ -19,8 +19,8 @@ class Moves {
 
   // Largest gain first. Relaxed: also what loses by itself.
   std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed);
-  // Those that can be proved, while there is time: of a model that is measured, not more than a share of what
-  // is left of it, since what was proved should be measured, too.
+  // Those that can be proved, while there is time: for a measured model at most a share of the remaining
+  // time, since proved steps should be measured too.
   std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals);
   // Applied unconditionally: it costs nothing at run time and exposes more to the proposers.
   Result<Draft> simplified(Draft draft);

@@ -59,7 +59,7 @@ ObservedMachine::ObservedMachine(Judge& judge, RuntimeOptions options, std::file
   measure_prices();
 }
 
-// A program fed with zeros, ready to be asked about.
+// A program fed with zeros, ready to run.
 struct ObservedMachine::Question {
   ScratchModel file;
   Worker* worker;
@@ -148,7 +148,7 @@ bool ObservedMachine::learn(const Graph& graph, const Inference& inference) {
   if (judge_.runtime() != "ort") return false;
   const std::size_t asked = asked_.size();
   const std::set<NodeId> folded = folded_nodes(graph);
-  // Whether this is to be asked now: each kind once, and not too many.
+  // Whether this is to be measured now: each kind once, and not too many.
   const auto is_new = [&](const std::string& kind) {
     return !kind.empty() && asked_.size() < kMostQuestions && asked_.insert(kind).second;
   };

@@ -1,5 +1,5 @@
-// Figures of a machine by asking it: small models are run on the user's runtime, and the graph that it makes
-// of them is looked at. Prices are measured once, a kind of node is asked about once.
+// Measures the figures of a machine: small models run on the user's runtime, and the graph that it makes of
+// them is examined. Prices are measured once, and a kind of node once.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +19,8 @@ class ObservedMachine {
                   const NamedTensors& feeds = {});
 
   const Machine& machine() const { return machine_; }
-  // Asks about the kinds of node in this graph that it was not asked about before. Whether there was any.
-  // Inputs that are fed say how large their named extents are.
+  // Measures the kinds of node in this graph that are new. Returns whether there was any. The fed inputs give
+  // the values of their named extents.
   bool learn(const Graph& graph, const Inference& inference);
   std::size_t questions() const { return asked_.size(); }
 

@@ -1,4 +1,4 @@
-// What a search is asked for, and what it tells afterwards.
+// The options of a search, and its report.
 #pragma once
 
 #include <atomic>
@@ -39,28 +39,28 @@ struct SearchOptions {
   std::int64_t steps = 1 << 30;                            // proposals to try
   bool any_price = false;                                  // every proved step is taken
   bool fewer_nodes = false;                                // only steps that leave fewer nodes are taken
-  std::set<std::string> without = {};                      // proposers that are not asked
+  std::set<std::string> without = {};                      // proposers that are not used
   std::shared_ptr<const rules::RuleBook> user_rules = {};  // null: none
   double max_error_growth = 2;
   std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // by which constants may grow
   std::uint64_t seed = 1;
   std::filesystem::path out;  // scratch files are its neighbours
-  // Of the search, without what comes after it; null: none. Its flag is somebody's to refresh.
+  // The limit of the search, without later work; null: none. The owner refreshes its flag.
   std::shared_ptr<TimeLimit> limit = {};
   double seconds_left() const { return limit ? limit->seconds_left() : std::numeric_limits<double>::max(); }
   const std::atomic<bool>* stop() const { return limit ? limit->flag() : nullptr; }
   // Where it is remembered how slow proofs went (proof_memory.h); null: nowhere.
   std::shared_ptr<TimingCache> cache = {};
-  // Plans of others, asked first and written afterwards (plan_search.h); null: none.
+  // A store of plans, read first and written afterwards (plan_search.h); null: none.
   struct Plans {
     std::shared_ptr<PlanStore> store = {};
     std::string target = {};  // what is measured on: processor, runtime, version, options; "": nothing is
-    std::string by = {};      // who writes them
+    std::string by = {};      // the name of the writer
   };
   Plans plans = {};
   // What is going on: "proving: collapse, at stages.0/Add".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
-  // A draft was reached that is better than all before, as far as the search can tell.
+  // Called for a draft that is better than all before, as far as the search knows.
   std::function<void(const Draft&)> on_draft = [](const Draft&) {};
 };
 
@@ -89,7 +89,7 @@ struct SearchReport {
     double seconds = 0, cpu_seconds = 0;  // since the run began; of this process
     std::int64_t tried = 0;               // proposals
     double cost = 0;                      // analytic
-    std::optional<double> ratio = {};     // if it was measured, and surely faster
+    std::optional<double> ratio = {};     // if it was measured as faster with 95 % confidence
   };
   std::vector<Told> told;
   StoppedBy stopped_by = StoppedBy::Done;
@@ -98,17 +98,17 @@ struct SearchReport {
   // and what was known already.
   std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
   double cost_before = 0, cost_after = 0;  // analytic, of the whole model
-  // Of the strategy `saturate`: nodes of all e-graphs and classes of equal values; regions in which nothing
-  // was left to look at; programs that were chosen out of them and proved, or not; regions whose last choice
-  // was exact, or only greedy.
+  // Counts of the strategy `saturate`: nodes of all e-graphs and classes of equal values; regions that were
+  // explored completely; chosen programs that were proved, or not; regions whose last choice was exact, or
+  // only greedy.
   struct Saturation {
     std::size_t nodes = 0, classes = 0, complete = 0, proved = 0, not_proved = 0, exact = 0, greedy = 0;
   };
   Saturation saturation;
   Prices prices;
-  std::size_t questions = 0;  // small models that the runtime was asked about, for prices and layouts
-  // Of the store of plans: those whose region the model has, at how many places; those of them that were not
-  // proved; those that were taken; those that were written.
+  std::size_t questions = 0;  // small models that the runtime ran, for prices and layouts
+  // Counts of the store of plans: plans whose region the model has, and the number of their places; those
+  // that were not proved; those that were applied; those that were written.
   struct Plans {
     std::size_t found = 0, places = 0, refused = 0, taken = 0, kept = 0;
   };

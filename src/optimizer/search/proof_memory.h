@@ -1,5 +1,5 @@
-// ProofMemory: what earlier runs of this very program know of questions that took long: that no attempt
-// answers them, or which one does. A hint and no proof: whatever is taken is proved again, by both witnesses.
+// ProofMemory: outcomes of slow proofs in earlier runs of this build: which attempt decides a question, or
+// that none does. A hint and no proof: both witnesses prove every accepted step again.
 #pragma once
 
 #include <memory>

@@ -29,7 +29,7 @@ TEST_F(ProofMemoryTest, RemembersAcrossRuns) {
   EXPECT_EQ(again.find(again.key(piece_, claim_)).attempt, 3);
   again.keep_refusal(again.key(piece_, claim_), "why not");
   EXPECT_EQ(again.find(again.key(piece_, claim_)).refusal, "why not");
-  const ProofMemory other(TimingCache::open(path_), 2);  // another seed asks anew
+  const ProofMemory other(TimingCache::open(path_), 2);  // another seed has its own answers
   EXPECT_FALSE(other.find(other.key(piece_, claim_)).refusal);
 }
 

@@ -133,7 +133,7 @@ class RegionSearch {
     return (before - after) * static_cast<double>(region.places.size());
   }
 
-  // The regions that are done, and the best of the one that is looked at now, if that is more than was told.
+  // The finished regions, and the best of the current one, if that is more than the last report.
   std::optional<Draft> so_far(const std::vector<Unique*>& found, const Unique& now, double& told) {
     double gain = 0;
     std::vector<Replay> all;
@@ -190,7 +190,7 @@ class RegionSearch {
   SearchContext& context_;
   const Draft& draft_;
   bool shifted_;
-  // Of the region that is looked at now.
+  // Best state of the current region.
   const std::optional<State>* best_ = nullptr;
   double start_cost_ = 0;
 };

@@ -6,7 +6,7 @@
 
 namespace isomer {
 
-// The draft with what was found to pay; the draft as it is if nothing did.
+// The draft with the rewrites that are faster; the draft as it is if there is none.
 Result<Draft> search_regions(SearchContext& context, const Draft& draft, bool shifted);
 
 }  // namespace isomer

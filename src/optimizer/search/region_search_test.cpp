@@ -100,8 +100,7 @@ TEST(RegionSearch, FindsTheSameForEqualRegionsOnce) {
   EXPECT_EQ(report.unique_regions, 3u);
 }
 
-// How many proofs were begun before the first draft was told; each takes long enough to be worth telling
-// something before it.
+// The number of proofs before the first draft was reported; each takes long enough for a report before it.
 std::size_t proofs_before_first_draft(const Graph& graph, const std::string& strategy,
                                       const std::set<std::string>& without, bool has_limit) {
   Model model;
@@ -128,7 +127,7 @@ std::size_t proofs_before_first_draft(const Graph& graph, const std::string& str
   return first.value_or(proofs);
 }
 
-// A proof can't be interrupted: whoever leaves in the middle of one takes what was told before.
+// A proof can't be interrupted: a caller that leaves in the middle of one takes the last report.
 TEST(Search, TellsWhatItHasBeforeAProofThatMayNotEndInTime) {
   std::set<std::string> without = others();
   for (const std::string strategy : {"backtrack:2", "saturate"})

@@ -9,13 +9,13 @@
 
 namespace isomer {
 
-// The names of one region as those of an equal one. What steps make gets names that nobody has: with this
+// The names of one region as those of an equal one. Values that steps make get unused names: with this
 // suffix.
 class Renaming {
  public:
   Renaming(std::map<std::string, std::string> names, std::string suffix)
       : names_(std::move(names)), suffix_(std::move(suffix)) {}
-  // Of graphs whose nodes are equal one by one.
+  // For graphs whose nodes are equal one by one.
   Renaming(const Graph& from, const Graph& to, std::string suffix);
 
   std::string operator()(const std::string& name) const;

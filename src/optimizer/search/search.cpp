@@ -22,7 +22,7 @@ void keep(SearchContext& context, std::vector<Draft>& history, Draft next) {
   context.tell(history.back());
 }
 
-// What a round would give back if it ended now: all that was proved in it. nullopt: that was told already.
+// The result if a round ended now: all steps proved in it. nullopt: it was reported already.
 SearchContext::SoFar so_far_of(StepMaker& maker, const Draft& before) {
   return [&maker, &before, told = std::size_t{0}](const std::vector<Step>& proved) mutable {
     if (proved.size() <= std::exchange(told, proved.size())) return std::optional<Draft>();
@@ -30,7 +30,7 @@ SearchContext::SoFar so_far_of(StepMaker& maker, const Draft& before) {
   };
 }
 
-// Rounds over the whole model; in each, whatever pays.
+// Rounds over the whole model; each applies every step that is faster.
 Status greedy(SearchContext& context, std::vector<Draft>& history) {
   Moves moves(context);
   for (;;) {
@@ -75,7 +75,7 @@ std::optional<std::string> why_not_first(SearchContext& context, const Workpiece
                        trial->errors->before);
   step.ratio = trial->time->ratio.estimate;
   context.report.regions.push_back({step.change, step.proposal.what, 1, trial->time->ratio});
-  if (step.ratio < kLeastFirst) return fmt::format("it is slower, {:.2f} times as fast", step.ratio);
+  if (step.ratio < kLeastFirst) return fmt::format("it is slower: {:.2f}×", step.ratio);
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// The search: simplify, propose, prove, choose, until nothing new pays. A runtime decides what is
-// chosen (assembly.h), or the analytic cost.
+// The search: simplify, propose, prove, choose, until no new step is faster. A runtime decides what is chosen
+// (assembly.h), or the analytic cost.
 #pragma once
 
 #include <vector>

@@ -25,7 +25,7 @@ struct Step {
   double ratio = 0;        // what it gained in its context; 0: not measured
 };
 
-// Steps that do the same to equal regions at several places: they pay alike.
+// Steps that do the same to equal regions at several places: they have the same gain.
 struct StepGroup {
   std::string what;  // label_of their change
   std::vector<Step> steps;
@@ -61,7 +61,7 @@ struct Draft {
 
 class StepMaker {
  public:
-  // `stop`: set by somebody, no further attempt at a proof is begun.
+  // `stop`: if set, no further attempt at a proof is begun.
   StepMaker(Workpiece piece, ProofCache& proofs, std::uint64_t key, const std::atomic<bool>* stop = nullptr)
       : piece_(std::move(piece)), demands_(piece_.graph()), proofs_(proofs), key_(key), stop_(stop) {}
 

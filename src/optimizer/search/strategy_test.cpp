@@ -7,8 +7,8 @@
 namespace isomer {
 namespace {
 
-// States are numbers, named by their cost: from 10 the way to 2 leads over 11; 8 is where one ends who never
-// accepts a loss.
+// States are numbers, named by their cost: the path from 10 to 2 leads over 11; a search that never accepts a
+// loss ends at 8.
 class Hills : public StateSpace {
  public:
   std::vector<State> expand(const State& state, double most) override {

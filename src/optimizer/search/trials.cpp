@@ -27,7 +27,8 @@ bool is_fusible(const Workpiece& piece, NodeId id) {
 }
 
 // The region of a step and its neighbours, since a runtime fuses and lays out beyond the borders of a region:
-// who reads what it makes, who makes what it reads, and of the latter what may be fused with it, further on.
+// the readers of its outputs, the nodes that make its inputs, and further nodes that may be fused with the
+// latter.
 Context context_of(const Workpiece& piece, const Step& step, bool with_neighbours) {
   const Graph& graph = piece.graph();
   std::set<NodeId> inside;

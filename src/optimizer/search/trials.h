@@ -1,5 +1,5 @@
-// Trials: what the runtime says of a change: the whole model, or one region of it with its neighbours, fed
-// with what really flows there.
+// Trials: the runtime's measurement of a change: of the whole model, or of one region with its neighbours, on
+// the real values there.
 #pragma once
 
 #include <filesystem>
@@ -33,13 +33,13 @@ class Trials {
     std::vector<NamedTensors> more_feeds = {};  // of other sizes, at which whole models are measured, too
     std::filesystem::path out;                  // scratch files are its neighbours
     std::uint64_t seed = 1;
-    std::shared_ptr<TimingCache> cache = {};  // of what is only ranked; null: none
+    std::shared_ptr<TimingCache> cache = {};  // for rankings only; null: none
   };
   Trials(std::unique_ptr<Judge> judge, Options options)
       : judge_(std::move(judge)), options_(std::move(options)) {}
 
   Judge& judge() { return *judge_; }
-  // Asked when somebody wants to know.
+  // Made at first use.
   ObservedMachine& machine();
   // latency(a) / latency(b) of whole models, confirmed by fresh samples, until it is known whether it exceeds
   // this ratio, at the first size or another one. Never from the cache.
@@ -50,16 +50,17 @@ class Trials {
   const NamedTensors& feeds_of(std::size_t size) const {
     return size == 0 ? options_.feeds : options_.more_feeds[size - 1];
   }
-  // The same for choosing between models: not confirmed, and from the cache if it is there. Of several sizes
+  // The same for choosing between models: not confirmed, and from the cache if it is there. For several sizes
   // the one at which b is worst.
   Outcome<PairMeasurement> rank(const ScratchModel& a, const ScratchModel& b, double seconds,
                                 const OnProgress& progress = {});
   // What flows into the regions of these steps: the model is run once.
   Outcome<Done> observe(const Model& model, const Workpiece& piece, const std::vector<const Step*>& steps);
-  // One of them, in its context. seconds = 0: errors only, if float64 takes no more than so many operations.
+  // One of them, in its context. seconds = 0: errors only, if float64 takes at most `most_operations`
+  // operations.
   Outcome<RegionTrial> region(const Workpiece& piece, const Step& step, ProofCache& proofs, double seconds,
                               double most_operations);
-  // Against float64, if that takes no more than so many operations.
+  // Errors against float64, if that takes at most `most` operations.
   Outcome<std::optional<Errors>> errors(const Graph& exact, const ModelSource& a, const ModelSource& b,
                                         const NamedTensors& feeds, double most);
   std::size_t known() const { return known_; }  // measurements that the cache had

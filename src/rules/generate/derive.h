@@ -23,9 +23,8 @@ struct DeriveBounds {
   EquationIndex::Which which = EquationIndex::Which::All;
 };
 
-// What was learned of shapes, for all questions to one index: what words make of them, and which equations
-// speak of them. It says nothing else than what would be found out again, so that answers do not depend on
-// it. Of one thread.
+// A cache of shapes, for all queries to one index: the shapes that words make, and the equations that apply
+// to them. It changes no answer, only the time. For one thread.
 class ShapeMemory {
  public:
   using ShapeNumber = std::uint32_t;
@@ -53,7 +52,7 @@ using Derivation = std::vector<std::size_t>;
 std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a, const Side& b,
                                  const DeriveBounds& bounds = {}, ShapeMemory* memory = nullptr);
 
-// Of all outputs of all instances of a rule: the longest derivation; nullopt: one of them is not derivable.
+// For all outputs of all instances of a rule: the longest derivation; nullopt: one of them is not derivable.
 std::optional<Derivation> derive_rule(Words& words, const EquationIndex& index, const Rule& rule,
                                       const DeriveBounds& bounds = {});
 

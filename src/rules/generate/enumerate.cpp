@@ -57,8 +57,9 @@ struct ValueEntry {
   Uses uses = 0;
   const std::uint64_t* data = nullptr;  // both instances
 };
-// The value of a term that has been seen. Settled: known equations turn it into the representative, or it is
-// that. Others are equal where they were computed, and nobody knows more.
+// The value of a term that has been seen. `settled`: known equations turn the term into the
+// representative, or it is the representative. Other terms are equal where they were computed, and no more is
+// known.
 struct Class {
   TermId value = kNoTerm;
   bool is_settled = false;
@@ -86,8 +87,8 @@ struct Enumeration::State {
   std::vector<ByShape> levels;  // by operators
   Classes classes;
   std::vector<Term> unsettled;  // of the last level
-  // Terms of a value that stay so: equal to the representative where they were computed, and perhaps nowhere
-  // else. What is equal to it is asked of them, too.
+  // Unsettled terms of a value: equal to the representative where they were computed, and perhaps nowhere
+  // else. Equal terms are compared with these too.
   std::unordered_map<TermId, std::vector<Term>> twins;
   std::unordered_map<Digest, TermId> by_digest;
   std::vector<Uses> first_of_family;
@@ -165,7 +166,7 @@ struct Enumeration::State {
     return v.shape == shape && std::equal(data.begin(), data.end(), v.data);
   }
 
-  // An equation's other side over values; nullopt: a part of it has not been seen, or is not settled.
+  // An equation's other side over values; nullopt: a part of it has not been seen, or is unsettled.
   std::optional<Term> term_of(const Side& side, const std::vector<TermId>& variables) const {
     std::vector<TermId> to;
     for (const Term& t : side.terms) {
@@ -206,7 +207,7 @@ struct Enumeration::State {
     }
     return false;
   }
-  // The value of a term that is settled; kNoTerm: it is not.
+  // The value of a term that is `settled`; kNoTerm: it is not.
   TermId settled_value(const Classes& seen, const Term& term) const {
     if (term.word == kVariable) return inputs[term.operands[0]];
     const auto at = seen.find(term);
@@ -447,12 +448,13 @@ class Enumeration::Level {
     (is_last() ? fresh_digests_ : s_.by_digest).emplace(job.digest, id);
     classes().emplace(job.term, Class{id, true});
     for (const Place& p : job.same) classes().emplace(p.term, Class{id, true});
-    // Nothing is made of what is one number everywhere, such as x - x.
+    // A value that is one number everywhere, such as x - x, gets no further terms.
     if (!is_last() && !is_uniform(job.data)) made_[shape].push_back(id);
     ++counts_.values;
   }
 
-  // Of pairs that are renamings of each other one in which either side uses inputs in order.
+  // Keeps one of two candidates that are renamings of each other: one in which either side uses inputs in
+  // order.
   void ask(const Place& p, TermId representative) {
     if (!is_last()) {
       s_.classes.emplace(p.term, Class{representative, false});
@@ -496,7 +498,7 @@ class Enumeration::Level {
   std::vector<Job> chunk_;
   std::unordered_map<Term, std::size_t, TermHash>
       pending_;  // its number in the chunk, or of one that it is equal to
-  // Of one shape of the last level.
+  // The values of one shape of the last level.
   Classes fresh_;
   std::unordered_map<Digest, TermId> fresh_digests_;
   Arena fresh_data_;
@@ -560,7 +562,7 @@ void Enumeration::settle(const EquationIndex& known) {
         *this, known, term, [&](const Term& made) { return s.settled_value(s.classes, made) == here.value; });
     return here.is_settled;
   };
-  // What is settled may settle others.
+  // A derived term may make others derivable.
   while (std::erase_if(s.unsettled, is_settled) > 0) {
   }
   for (const Term& term : s.unsettled)

@@ -1,15 +1,15 @@
-// Enumeration of values, not of graphs: bottom up by the number of operators, a word is applied to the
-// *representatives* of values only, so that what is found is not merely a consequence inside of an operand.
+// Enumeration of values, not of graphs: bottom up by the number of operators, a word is applied only to the
+// *representatives* of values, so that a candidate is not merely a consequence inside an operand.
 //
 // Every term is computed over the finite field (model/eval/field.h) in two instances, at inputs drawn by a
-// fixed key, from the values of its operands. A value that nobody has is new, and the term its
-// representative; one that is known, compared in full, is a candidate for a rule: term = representative. A
-// term that known equations turn into one that has been seen is not computed at all; nor is one that is a
-// renaming of another, where that is of no use to a later level. Nothing here is a proof.
+// fixed key, from the values of its operands. A new value makes the term its representative. A known value,
+// compared in full, gives a candidate for a rule: term = representative. Two kinds of terms are not computed
+// at all: those that known equations turn into one that has been seen, and renamings of another that are of
+// no use to a later level. Nothing here is a proof.
 //
-// Equal values have equal shapes: a level is enumerated shape by shape, so that of the last one no more than
-// one shape is kept at a time, and shapes can be divided between processes. Deterministic: terms come in a
-// fixed order and in chunks of a fixed size; threads only compute.
+// Equal values have equal shapes: a level is enumerated shape by shape, so only one shape of the last level
+// is kept at a time, and shapes can be divided between processes. Deterministic: terms come in a fixed order
+// and in chunks of a fixed size; threads only compute.
 #pragma once
 
 #include <array>
@@ -54,12 +54,12 @@ class Enumeration final : public Terms {
  public:
   explicit Enumeration(Words& words);
   ~Enumeration() override;
-  // The next level: terms of one operator more. `levels_left`: how many come after it; of the last one no
-  // values are kept. Of candidates that are renamings of each other there is one, or two.
+  // The next level: terms with one more operator. `levels_left`: the number of later levels; the last one
+  // keeps no values. Candidates that are renamings of each other give one candidate, or two.
   std::vector<Candidate> next_level(const EquationIndex& known, int levels_left,
                                     const EnumerateOptions& options);
-  // To be called when equations have been added: which terms they turn into their representatives. Others
-  // prove nothing of what contains them.
+  // Call it after adding equations: it finds the terms that they turn into their representatives. Other
+  // equations prove nothing about terms that contain them.
   void settle(const EquationIndex& known);
   const EnumerationCounts& counts() const { return counts_; }  // of the last level
 

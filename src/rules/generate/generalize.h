@@ -1,8 +1,9 @@
-// From two terms that are equal at a few sizes to a rule that claims it of all sizes: every extent of an
-// input becomes a symbol, and inference says which of them have to be equal for both sides to be well formed.
+// From two terms that are equal at a few sizes to a rule that claims it for all sizes: every extent of an
+// input becomes a symbol, and inference determines which of them have to be equal for both sides to be well
+// formed.
 //
-// Where an equation can be solved in several ways, the instances at which the terms were found decide. The
-// result only claims: prove_rule decides.
+// If an equation can be solved in several ways, the instances at which the terms were found decide. The
+// result is only a claim: prove_rule decides.
 #pragma once
 
 #include <array>

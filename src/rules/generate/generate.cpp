@@ -49,8 +49,8 @@ GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, const P
   return pack;
 }
 
-// Those of most inputs first, as what is said of more inputs is more general; no more than the bound.
-// Stable: several rules of one place keep the order in which they were found, whoever found what lies beside
+// Those with most inputs first, since a rule with more inputs is more general; at most the limit. Stable:
+// several rules of one place keep the order in which they were found, whichever thread found the rules beside
 // them.
 template <class Proposed>
 void sort_and_cut(std::vector<Proposed>& proposed, GenerateStage& stage, std::uint64_t most) {
@@ -105,7 +105,7 @@ class Generator {
             .history = kept_.history(),
             .proposed = {}};
   }
-  // A level that an earlier run has decided: values are enumerated again, nothing is asked.
+  // A level that an earlier run has decided: values are enumerated again, without proofs.
   bool take_begun(int level) {
     const ShardText* begun = options_.begun;
     const auto number = static_cast<std::size_t>(level - 1);

@@ -1,8 +1,8 @@
-// Rules that nobody wrote: enumerated, generalised, pruned, proved by both witnesses, and written as a pack.
+// Generates rules: enumerates, generalises, prunes and proves them by both witnesses, and writes a pack.
 //
-// Level by level of the number of operators. What the rules kept so far imply is not asked again: an
-// enumerated term that they turn into a known one is not even computed, a candidate that follows from them in
-// a few steps is dropped. What is not proved for all sizes is counted, dropped, and implies nothing.
+// It works level by level, by the number of operators. Consequences of kept rules are skipped: an enumerated
+// term that they turn into a known one is not computed, and a candidate that follows from them in a few steps
+// is dropped. A candidate that is not proved for all sizes is counted, dropped, and implies nothing.
 //
 // The last level can be divided between processes: each proposes rules for its shapes (propose_shard), and
 // one decides them all (merge_shards). A run of one process is the same with one shard.
@@ -41,7 +41,7 @@ GeneratedPack generate_rules(const GenerateOptions& options);
 // for the last one. nullopt: stopped.
 std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard);
 
-// Whether a shard is this one of the run that the options ask for; no shard: levels that were decided.
+// Whether a shard is this one of the run that the options describe; no shard: levels that were decided.
 constexpr Shard kNoShard{.index = 0, .of = 0};
 bool is_shard_of(const ShardText& text, const GenerateOptions& options, Shard shard);
 

@@ -25,7 +25,7 @@ std::vector<Rule> parsed(const std::string& text) {
   return std::move(parsed).value();
 }
 
-// Whether a rule follows from a pack in so many steps.
+// Whether a rule follows from a pack in this number of steps.
 bool follows(const std::string& pack, const std::string& rule, int steps, bool is_straight = false) {
   Words words;
   EquationIndex index;

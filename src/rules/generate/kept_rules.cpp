@@ -18,8 +18,8 @@
 namespace isomer::rules {
 namespace {
 
-// Rules that are asked together; those that the first of them implies are dropped afterwards. A constant, so
-// that the pack is the same for any number of threads.
+// Rules that are decided together; those that the first of them implies are dropped afterwards. A constant,
+// so that the pack is the same for any number of threads.
 constexpr std::size_t kBatch = 32;
 // Rules of which those that follow from what is kept are left out at once, before they come in batches.
 constexpr std::size_t kGlance = 1024;
@@ -51,7 +51,7 @@ std::string formula_text(const Words& words, const std::vector<Term>& terms,
   return out.back();
 }
 
-// What a rule may do to the last digits of numbers, told from its words.
+// The possible effect of a rule on the last digits of numbers, determined by its words.
 std::string_view contract(const Words& words, const Side& left, const Side& right) {
   std::array<std::set<std::string>, 2> functions;
   bool sums = false;
@@ -138,8 +138,8 @@ Sides sides_of_one(Words& words, const Rule& rule) {
 struct KeptRules::Asked {
   std::size_t number = 0;
   ProposedRule rule;
-  std::size_t known = 0;        // equations there were when it was last asked whether it follows
-  bool is_last_chance = false;  // doubtful, and asked for all that
+  std::size_t known = 0;        // number of equations at the last derivability test
+  bool is_last_chance = false;  // doubtful, and decided nevertheless
   enum class Fate : std::uint8_t { Derived, Doubtful, Decided } fate = Fate::Derived;
   std::string text = {};  // of all sizes; with what it requires, if that is found
   std::vector<Sides> sides = {};
@@ -174,7 +174,7 @@ Result<ProposedRule> KeptRules::proposed_of(const std::string& text) {
       .left = std::move(*left), .right = std::move(*right), .names = names_of(rules[0].instances[0])};
 }
 
-// Threads are told apart by their number.
+// Threads differ by their number.
 template <class Work>
 void KeptRules::in_parallel(std::size_t count, const KeepOptions& options, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -215,7 +215,7 @@ std::vector<std::size_t> KeptRules::new_ones(GenerateStage& stage, const Propose
   std::vector<std::size_t> out;
   if (options.stop.stop_requested()) return out;
   for (std::size_t i = 0; i < proposed.count; ++i) {
-    // One step: an instance of a kept rule as a whole, or inside of what both sides do alike.
+    // One step: an instance of a kept rule as a whole, or inside a common context of both sides.
     stage.after_common += steps[i] > 1 ? 1 : 0;
     if (steps[i] == kNever) out.push_back(i);
   }
@@ -247,7 +247,7 @@ void KeptRules::ask(Asked& asked, Memories& memories, const KeepOptions& options
   else asked.why = decide_candidate(asked.text, options.prove);
 }
 
-// All words of it are those of what was proposed.
+// All its words are those of the proposed rule.
 void KeptRules::read(Asked& asked) const {
   const auto rules = parse_rules("rule proposed\n" + asked.text);
   ISOMER_CHECK(rules.ok());

@@ -1,11 +1,11 @@
-// The rules of a pack while it is made: what is proposed is kept if it does not follow from what is kept
-// already, and is proved.
+// The rules of a pack while it is made: a proposed rule is kept if it does not follow from the kept rules,
+// and is proved.
 //
-// What is asked first costs least: whether it follows at the sizes at which it was found, by equations that
-// hold of all sizes. Only what does not is said of all sizes, asked again there, and proved.
+// The cheapest test comes first: whether it follows at the sizes at which it was found, by equations that
+// hold for all sizes. Only other candidates are generalised to all sizes, tested again there, and proved.
 //
-// What is neither proved nor refuted implies nothing. But what follows from it is seldom proved either, and
-// takes long: it is *doubtful*, and asked after all else of its level.
+// A candidate that is neither proved nor refuted implies nothing. A candidate that follows from it is seldom
+// proved either, and slow: it is *doubtful*, and decided after all others of its level.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ struct GenerateStage {
   std::uint64_t after_renaming = 0, after_common = 0, after_derivability = 0, proved = 0, conditional = 0;
   std::uint64_t doubtful = 0, doubtful_left_out = 0;  // among those; beyond the bound
   std::map<std::string, std::uint64_t> dropped;       // cause -> candidates that no proof was found for
-  // Of processor time, of all threads.
+  // Processor time of all threads.
   std::uint64_t enumerate_ms = 0, propose_ms = 0, decide_ms = 0;
 };
 

@@ -1,4 +1,4 @@
-// What one of several processes found (generate.h), as text: comments, and rules as in any pack.
+// The result of one of several processes (generate.h), as text: comments, and rules as in any pack.
 #pragma once
 
 #include "rules/generate/kept_rules.h"

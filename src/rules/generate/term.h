@@ -1,6 +1,6 @@
 // Term: a word applied to other terms, or a variable. Equation: one output of one instance of a rule as two
-// terms, to be read from left to right: whatever matches `from`, at sizes that the rule speaks of, is equal
-// to `to`. For those who ask what rules imply; what is to be believed is proved on graphs (prove_rule.h).
+// terms, read from left to right: a term that matches `from`, at sizes that the rule covers, is equal to
+// `to`. For tests of derivability; proofs are about graphs (prove_rule.h).
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ struct Side {
   std::vector<Dims> shapes;
 };
 
-// What a general equation asks of what a variable stands for: its rank, and extents that are numbers.
+// The requirements of a general equation on a variable's value: its rank, and extents that are numbers.
 struct Needed {
   std::size_t rank = 0;
   std::vector<std::pair<std::size_t, std::int64_t>> extents;  // axis -> number
@@ -76,7 +76,7 @@ struct Equation {
 // that commutes gives one for either order of its operands. None for what can't be said in terms.
 std::vector<Equation> equations_of(Words& words, const Rule& rule, std::size_t number);
 
-// Every output of every instance of a rule as two terms; nullopt: of what can't be said in terms.
+// Every output of every instance of a rule as two terms; nullopt: it can't be written as terms.
 using Sides = std::pair<std::optional<Side>, std::optional<Side>>;
 std::vector<Sides> sides_of(Words& words, const Rule& rule);
 
@@ -115,8 +115,8 @@ class EquationIndex {
     scratch_of_thread() = std::move(scratch);
     return is_done;
   }
-  // The general ones that match, by `visit(equation, variables)`: sizes are not asked for, which is much
-  // quicker.
+  // The general ones that match, by `visit(equation, variables)`, without a test of sizes, which is much
+  // faster.
   template <class Visit>
   bool find_general(const Terms& terms, const Term& top, const Visit& visit) const {
     return find(
@@ -126,7 +126,7 @@ class EquationIndex {
         },
         Which::General);
   }
-  // What a general equation asks of its variables.
+  // The requirements of a general equation on its variables.
   static bool fits(const Terms& terms, const Equation& equation, const std::vector<TermId>& variables);
   // Whether there are sizes, which the equation speaks of, under which its variables are of these shapes;
   // null: it has no such variable.

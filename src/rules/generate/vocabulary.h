@@ -1,9 +1,9 @@
-// Word: an operator with its attributes and constant inputs fixed, so that what is left of it are its
-// operands. One of several outputs is a word of its own (the first half of a Split).
+// Word: an operator with its attributes and constant inputs fixed, so that only its operands are left. One of
+// several outputs is a separate word (the first half of a Split).
 //
-// `vocabulary()` is the one table of the words that rules are generated from, and `families()` the inputs
-// that they start with; both are the same at every depth. What a word computes and which shapes it takes is
-// not said here: that is the operator's formula.
+// `vocabulary()` is the one table of the words that rules are generated from, and `families()` has the inputs
+// that they start with; both are the same at every depth. The operator's formula defines what a word computes
+// and which shapes it accepts.
 #pragma once
 
 #include <array>

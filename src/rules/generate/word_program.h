@@ -1,6 +1,7 @@
 // Words of the vocabulary at given shapes, compiled for the finite field in two instances of sizes.
 //
-// Which shapes a word takes is inference's to say; what it leaves out beyond that, it says why.
+// Inference determines the shapes that a word accepts; a word that is left out for another reason has that
+// reason.
 #pragma once
 
 #include <map>

@@ -1,6 +1,5 @@
-// Clauses: what the text of a rule is made of, each with its place in the file (docs/rules.md). A clause
-// begins with one of seven words, at the beginning of a line or behind a ';', and ends where the next one
-// begins.
+// Clauses: the parts of a rule's text, each with its place in the file (docs/rules.md). A clause begins with
+// one of seven words, at the beginning of a line or after a ';', and ends where the next one begins.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
-// Condition: what a rule may need of its sizes and of its enumerated values: `g = 1`, `O1 = O2`, `H is odd`,
-// `H >= 3`.
+// Condition: a requirement of a rule on its sizes and enumerated values: `g = 1`, `O1 = O2`, `H is odd`, `H
+// >= 3`.
 //
 // A condition is imposed on an instance of a rule. If the instance already decides it, it holds or the
-// instance falls away; otherwise it is solved: an equation by putting one symbol in terms of the others, so
-// that what is proved afterwards is proved under the condition and for all sizes that satisfy it.
+// instance is excluded; otherwise it is solved: an equation expresses one symbol by the others, so that a
+// later proof holds under the condition and for all sizes that satisfy it.
 #pragma once
 
 #include <map>

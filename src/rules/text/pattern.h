@@ -1,9 +1,9 @@
-// Pattern: one direction of a rule as something to be found in a graph and written anew.
+// Pattern: one direction of a rule, to be matched in a graph and rewritten.
 //
-// It keeps what the rule computes and forgets where it was proved: a *word*, an operator with its attributes
-// and constants, stands for whatever the graph has in its place, on both sides alike. `Concat` along axis 0
-// of two rectified matrices is then `Concat` along any axis of two rectified tensors. That guesses, and a
-// guess may be false: each use is proved at its site like any other proposal.
+// It keeps what the rule computes and ignores where it was proved: a *word*, an operator with its attributes
+// and constants, matches the corresponding word of the graph, on both sides alike. `Concat` along axis 0 of
+// two rectified matrices is then `Concat` along any axis of two rectified tensors. That is a guess and may be
+// false: each use is proved at its site like any other proposal.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct PatternInput {
 
 struct PatternNode {
   bool is_variable = false;
-  // Of a variable and of `from`'s nodes their number; of `to`'s nodes the same number where the word is one
+  // The number of a variable or of one of `from`'s nodes; for `to`'s nodes the same number if the word is one
   // of `from`, or kLiteral.
   int number = 0;
   std::string op = {};

@@ -25,7 +25,7 @@ class PatternNet {
   std::vector<const Entry*> find(const Graph& graph, Value value) const;
 
  private:
-  // What a path asks of a value; no operator: nothing.
+  // The requirement of a path on a value; no operator: none.
   struct Token {
     std::string op;
     std::uint32_t output = 0, outputs = 1;

@@ -1,9 +1,10 @@
 // Decides a rule: proved for all sizes, or under the weakest precondition in the lattice below and with a
 // counterexample without it, or refuted, or undecided.
 //
-// The lattice. Of an enumerated value v: v = 1, v = 0, v is odd, v = another one. Of a dimension: dim = 1,
-// dim is odd, dim = another one; enumerated dimensions (channels per group) among them. Single conditions
-// first; pairs of them where no single one is enough. Weakest: not implied by another that is enough.
+// The lattice has conditions on an enumerated value v: v = 1, v = 0, v is odd, v = another one. And on a
+// dimension: dim = 1, dim is odd, dim = another one; enumerated dimensions (channels per group) among them.
+// Single conditions come first; pairs of them if no single one is sufficient. Weakest: not implied by another
+// sufficient one.
 #pragma once
 
 #include "kernel/prove/verdict.h"

@@ -31,7 +31,7 @@ expect proved)");
   EXPECT_TRUE(is_as_expected(r, verdict));
 }
 
-// What the enumeration asks: the same answers, within fewer operations on sets.
+// The enumeration's limits: the same answers, within fewer operations on sets.
 TEST(ProveRule, CandidatesAreDecidedTheSameWay) {
   for (const auto& [body, outcome] :
        {std::pair(R"(given float[N, C, H, W] x, float[K, C, R, S] w, float[K, C, R, S] v

@@ -1,5 +1,5 @@
-// RuleBook: a pack of rules to be looked up by what a graph is made of. Reading it is a look at the words of
-// each rule; parsed is only what may match, when it may.
+// RuleBook: a pack of rules, looked up by the operators of a graph. Reading it scans only the words of each
+// rule; a rule is parsed when it may match.
 #pragma once
 
 #include <memory>

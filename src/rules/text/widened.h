@@ -1,8 +1,8 @@
-// A pattern of two parts that are alike, as one of any number of them.
+// A pattern of two similar parts, widened to any number of them.
 //
-//   Concat(MatMul(x, a), MatMul(x, b)) = MatMul(x, Concat(a, b))
-// says what becomes of two products of x, and three are Concat(a, b, c). The parts must be one term but for
-// variables, and what is made of these must join them by an operator that takes any number.
+// Concat(MatMul(x, a), MatMul(x, b)) = MatMul(x, Concat(a, b)) is about two products of x; for three it is
+// Concat(a, b, c). The parts must be one term except for variables, and the values made of these must be
+// joined by an operator with any number of inputs.
 #pragma once
 
 #include <memory>

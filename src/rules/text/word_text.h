@@ -1,4 +1,4 @@
-// Attributes and constants as rules spell them: what tells two words of one operator apart.
+// Attributes and constants as rules write them: the difference between two words of one operator.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Which names a runtime's library knows, found in its bytes: of settings and of optimizers, which ONNX
-// Runtime ignores without a word where it does not know them.
+// The names that a runtime's library knows, read from its bytes: of settings and of optimizers, which ONNX
+// Runtime ignores silently if it does not know them.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace isomer {
 
 class LibraryNames {
  public:
-  // nullopt: the file can't be read; then nobody knows.
+  // nullopt: the file can't be read, so its names are unknown.
   static std::optional<LibraryNames> of(const std::string& library);
   ~LibraryNames();
   LibraryNames(LibraryNames&& other) noexcept;

@@ -91,7 +91,7 @@ Outcome<ov_tensor_t*> make_tensor(const Api& api, const Tensor& tensor);  // ove
 
 Outcome<std::unique_ptr<Session>> make_session(const ApiPointer& api, ov_core_t* core,
                                                const ModelPlace& model);
-// Of the last run of a session made by make_session.
+// The profile of the last run of a session made by make_session.
 Outcome<std::vector<KernelKind>> read_profile(const Api& api, Session& session);
 
 }  // namespace isomer::openvino

@@ -41,7 +41,7 @@ class Api {
 
 using ApiPointer = std::shared_ptr<const Api>;
 
-// Session options as the engine-neutral ones ask; the caller releases them.
+// ONNX Runtime's session options for the engine-neutral ones; the caller releases them.
 Outcome<OrtSessionOptions*> make_options(const Api& api, const ModelPlace& model,
                                          const RuntimeOptions& options);
 Outcome<std::unique_ptr<Session>> make_session(const ApiPointer& api, const ModelPlace& model,

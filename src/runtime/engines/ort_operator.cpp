@@ -121,7 +121,7 @@ void im_keep_workspace(im_kernel* kernel, void* workspace) {{
 
 im_status im_make(const void*, const void*, const void* info, void** out) {{
   char path[PATH_MAX];
-  if (!im_weights_path(path)) return im_failed("{0}: can't tell where its library is");
+  if (!im_weights_path(path)) return im_failed("{0}: can't find the path of its library");
   (void)info;
 {8}  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
   if (kernel == NULL || (kernel->module = {0}_create_at(path, (long)begin)) == NULL) {{
@@ -296,7 +296,7 @@ extern "C" __attribute__((visibility("default"), weak)) void* RegisterCustomOps(
 // Whether the weights are those that were written with the library: {0}: the file; {1}: its size; {2}: what
 // it begins with.
 constexpr char kWeightsCheck[] = R"text(  char path[PATH_MAX], begin[sizeof("{2}") - 1];
-  if (!im_weights_path(path)) return im_failed("{0}: can't tell where its library is");
+  if (!im_weights_path(path)) return im_failed("{0}: can't find the path of its library");
   const int file = open(path, O_RDONLY);
   struct stat about;
   const bool is_it = file >= 0 && fstat(file, &about) == 0 && about.st_size == {1} &&
@@ -325,7 +325,7 @@ std::string list(const std::vector<std::string>& words) {
   return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-// `of_ranks`: also what a shape of any rank is asked by.
+// `of_ranks`: also the calls that read a shape of any rank.
 std::string calls(bool of_ranks = false) {
   std::vector<std::string> places;
   for (const Place& p : kPlaces)
@@ -343,7 +343,7 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
     input_types.push_back(fmt::format("{}", static_cast<int>(type)));
     shape_only.emplace_back(port.is_shape_only ? "true" : "false");
     std::int64_t size = 1;
-    for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which is asked otherwise
+    for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which has its own query
     sizes.push_back(fmt::format("{}", size));
     by_sample.push_back(fmt::format("{}", port.by_sample ? port.extents.size() : 0));
   }
@@ -369,7 +369,7 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
          compute + fmt::format(kOperator, name, kOperatorWords);
 }
 
-// Of one of several operators in a library: what its registration finds.
+// For one of several operators in a library: the functions for its registration.
 constexpr char kFound[] =
     R"text(extern "C" __attribute__((visibility("hidden"))) const void* {}_operator(const void* const* api) {{
   im_api = api;

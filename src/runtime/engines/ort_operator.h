@@ -1,4 +1,4 @@
-// A compiled model as an operator of ONNX Runtime: what has to be added to its C++ for that.
+// A compiled model as an operator of ONNX Runtime: the additional C++ for that.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct OrtSize {
   std::size_t input = 0, axis = 0;
 };
 
-// C++ that follows a module's code and exports RegisterCustomOps. Includes nothing of ONNX Runtime and links
-// nothing: what it calls comes in the table that the runtime hands over. Weights are found beside the
-// library, under its name with another ending: LIBRARY.weights for LIBRARY.so, else NAME.weights.
-// `sizes`: of a module that is given some; open extents of ports are -1.
+// C++ that follows a module's code and exports RegisterCustomOps. It includes no header of ONNX Runtime and
+// links nothing: the functions that it calls are in the table that the runtime passes. Weights are found
+// beside the library, under its name with another ending: LIBRARY.weights for LIBRARY.so, else NAME.weights.
+// `sizes`: for a module with open sizes; open extents of ports are -1.
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
                               const std::vector<OrtPort>& outputs, const std::vector<OrtSize>& sizes = {});
 
@@ -47,7 +47,7 @@ struct OrtChoice {
   };
   std::vector<ElementType> inputs = {};
   std::vector<std::vector<std::vector<std::int64_t>>> shapes = {};  // of all inputs, by case
-  // Of the last case; none: there is no such case. Fixed ones come last, and are no output.
+  // The sizes of the last case; none: there is no such case. Fixed ones come last, and are no output.
   std::vector<Size> sizes = {};
 };
 std::string ort_choice_text(const std::string& name, const OrtChoice& choice);

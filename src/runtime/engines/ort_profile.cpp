@@ -1,5 +1,5 @@
-// What ONNX Runtime's profile says: a JSON array of events, in the format of Chrome's tracing. Nodes in it
-// are those of the optimized graph, so the profile is also the list of what was fused.
+// ONNX Runtime's profile: a JSON array of events, in the format of Chrome's tracing. Its nodes are those of
+// the optimized graph, so the profile is also the list of fused nodes.
 #include <fmt/format.h>
 #include <unistd.h>
 

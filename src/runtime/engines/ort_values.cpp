@@ -1,4 +1,4 @@
-// Tensors of ours as OrtValues, without a copy, and OrtValues as tensors of ours, copied.
+// Our tensors as OrtValues, without a copy, and OrtValues as our tensors, copied.
 #include <fmt/format.h>
 
 #include <cstring>

@@ -1,7 +1,7 @@
-// Outcome<T>: what came of asking a runtime: a value, or how it failed.
+// Outcome<T>: the result of a call to a runtime: a value, or a kind of failure.
 //
 // A model that crashes or hangs the runtime is an answer about the model, not a fault of the world; so a
-// Failure says which kind it is, and search may store it. `to_error` turns it into the command line's words.
+// Failure has a kind, and the search may store it. `to_error` converts it to the command line's message.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class FailureKind : std::uint8_t {
   OutOfMemory,  // it reached its limit of memory, or the kernel took it for want of memory
   TimedOut,     // it reached its limit of time and was killed
   Garbled,      // it answered what no worker of ours writes
-  Stopped,      // nobody waited for it any longer: says nothing about the model
+  Stopped,      // the caller stopped waiting: no answer about the model
 };
 
 std::string_view name(FailureKind kind);

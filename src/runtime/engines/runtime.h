@@ -70,7 +70,7 @@ class Session {
   virtual Outcome<Done> bind(const NamedTensors& feeds) = 0;
   // The call that is timed, and nothing else.
   virtual Outcome<Done> run() = 0;
-  // Of the last run.
+  // The outputs of the last run.
   virtual Outcome<NamedTensors> outputs() = 0;
 };
 

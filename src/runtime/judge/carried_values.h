@@ -1,4 +1,4 @@
-// Where the values of an input go, past operators that only carry them.
+// The uses of an input's values, through operators that only move them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Any bytes as what a worker says, or as samples of a cache: refused or read, never a crash, whatever their
-// depth.
+// Any bytes as a worker's message, or as samples of a cache: rejected or read, never a crash, at any depth.
 #include <nlohmann/json.hpp>
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// EnergyCounter: what the processor says of the energy that it has used (RAPL, as Linux shows it), where it
-// does and where one may read it.
+// EnergyCounter: the processor's energy counter (RAPL, as Linux shows it), if it exists and may be read.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ class EnergyCounter {
   // nullopt: there is none, or it can't be read.
   static std::optional<EnergyCounter> open(const std::filesystem::path& powercap = "/sys/class/powercap");
 
-  // Of all packages since the first call, by everything that runs on them; nullopt: no longer readable.
+  // The energy of all packages since the first call, including other processes; nullopt: no longer readable.
   std::optional<double> joules();
 
  private:

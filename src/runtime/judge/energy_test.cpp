@@ -40,7 +40,7 @@ TEST(EnergyCounter, IsNotThereWhereNothingCounts) {
   const TemporaryFolder top(fs::temp_directory_path(), "isomer-test");
   EXPECT_FALSE(EnergyCounter::open(top.path()));
   EXPECT_FALSE(EnergyCounter::open(top.path() + "/nowhere"));
-  fs::create_directories(top.path() + "/intel-rapl:0");  // as for users who may not read it
+  fs::create_directories(top.path() + "/intel-rapl:0");  // as for users without permission to read it
   EXPECT_FALSE(EnergyCounter::open(top.path()));
 }
 

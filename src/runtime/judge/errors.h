@@ -16,8 +16,7 @@ struct Errors {
   bool within(double growth) const { return after <= allowed(growth); }
 };
 
-// What the outputs are in float64. nullopt: that takes more than so many operations, or a node has no
-// formula.
+// The outputs in float64. nullopt: that takes too many operations, or a node has no formula.
 std::optional<NamedTensors> exact_outputs(const Graph& graph, const NamedTensors& feeds,
                                           double most_operations);
 

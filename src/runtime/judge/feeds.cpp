@@ -108,7 +108,7 @@ Result<NamedTensors> draw_feeds(const Graph& graph, const ChosenSizes& sizes, co
     if (const auto number = filled.find(name); number != filled.end()) {
       tensor = filled_tensor(type, extents, number->second);
       if (!tensor)
-        return Error{fmt::format("--value {}={:g}: the input is {}, which that is none of", name,
+        return Error{fmt::format("--value {}={:g}: the input is {}, and the number is not of that type", name,
                                  number->second, isomer::name(type))};
     } else if (length > 0) {
       tensor = filled_tensor(type, extents, static_cast<double>(length));
@@ -118,7 +118,7 @@ Result<NamedTensors> draw_feeds(const Graph& graph, const ChosenSizes& sizes, co
           draw_feed(name, type, extents, may_index ? indexed_extent(graph, *inference, input) : 0, source);
     }
     if (!tensor)
-      return Error{fmt::format("inputs of type {} can't be made up: give '{}' with --feeds",
+      return Error{fmt::format("inputs of type {} can't be generated: give '{}' with --feeds",
                                isomer::name(type), name)};
     feeds.emplace(name, std::move(*tensor));
   }

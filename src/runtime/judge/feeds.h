@@ -1,5 +1,6 @@
-// Inputs for measuring and for comparing, where the user gives none: floats normal, integers within the range
-// of what they index, else 0 and 1, masks 1, lengths as long as what they are of. Reproducible by their seed.
+// Generated inputs for measuring and for comparing: floats are normal, integers lie within the range that
+// they index, else they are 0 and 1, masks are 1, lengths equal the length of their tensor. Reproducible by
+// their seed.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ using FilledInputs = std::map<std::string, double, std::less<>>;
 
 struct GeneratedFeeds {
   NamedTensors tensors;
-  std::string assumed;  // the sizes that nobody gave, for people: "batch=1, sequence=128"; or ""
+  std::string assumed;  // the sizes that were assumed, for display: "batch=1, sequence=128"; or ""
 };
 
 // Inputs at default sizes. Inputs that have an initializer need no feed.

@@ -1,4 +1,4 @@
-// Where the values of an integer input go: token ids into an embedding, positions into a table.
+// The uses of an integer input's values: token ids into an embedding, positions into a table.
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -83,7 +83,7 @@ Outcome<std::int64_t> Judge::peak_bytes(const ModelSource& model, const SharedFe
 
 Outcome<ModelFacts> Judge::describe(const ModelSource& model, const SharedFeeds& feeds,
                                     const RuntimeOptions& options) {
-  ISOMER_TRY(const auto fresh, Worker::start(options_));  // whose memory holds nothing of other models
+  ISOMER_TRY(const auto fresh, Worker::start(options_));  // without memory of other models
   ISOMER_TRY(const ProcessMemory before, fresh->memory());
   fresh->take_runtime_ns();
   ISOMER_TRY_DO(fresh->load(0, model, options, &feeds));

@@ -1,8 +1,8 @@
-// Judge: a runtime that answers questions about models: what do you compute, do you load it, which is faster,
-// what did you make of it. Keeps a warm worker and replaces it when a model killed it.
+// Judge: a runtime that answers questions about models: what are your outputs, do you load it, which is
+// faster, which graph did you make of it. It keeps a warm worker and replaces it when a model killed it.
 //
 // Start reading here, then measure.h (how two models are compared), worker.h and child.h (the process),
-// runtime.h (what an engine implements). One thread at a time; many judges may live side by side.
+// runtime.h (the interface of an engine). One thread at a time; many judges may exist at once.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ namespace isomer {
 struct ModelFacts {
   std::int64_t peak_bytes = 0;  // of loading and running it, beyond the process without it
   std::int64_t load_ns = 0;
-  std::vector<KernelKind> kernels;  // of the graph that really runs; empty where the runtime doesn't tell
+  std::vector<KernelKind> kernels;  // of the executed graph; empty if the runtime has no profile
   std::uint64_t reorders = 0;       // of them, changes of the memory layout
 };
 
-// Of these kernels, changes of the memory layout.
+// The number of these kernels that change the memory layout.
 std::uint64_t count_reorders(const std::vector<KernelKind>& kernels);
 
 class Judge {
@@ -38,7 +38,7 @@ class Judge {
                             const RuntimeOptions& options = {});
   // Whether it loads, at every optimization level that the runtime has; the first level that fails is named.
   Outcome<Done> check_loads(const ModelSource& model, const RuntimeOptions& options = {});
-  // Of loading and running it, in a process of its own, beyond the process without it.
+  // The peak of loading and running it, in a separate process, beyond that of the process without it.
   Outcome<std::int64_t> peak_bytes(const ModelSource& model, const SharedFeeds& feeds,
                                    const RuntimeOptions& options = {});
   Outcome<ModelFacts> describe(const ModelSource& model, const SharedFeeds& feeds,

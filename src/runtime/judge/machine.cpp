@@ -38,7 +38,7 @@ MachineName read_machine() {
       for (std::string word; words >> word;) flags.insert(word);
     }
   }
-  // Hypervisors give many machines one name; the numbers tell more.
+  // Hypervisors give many machines one name; the numbers distinguish more.
   machine.cpu = model + " (" + family + '/' + number + '/' + stepping + ')';
   for (const std::string_view flag : kChosenBy)
     if (flags.contains(std::string(flag)))

@@ -1,12 +1,12 @@
 // Paired measuring: is model B faster than model A on this runtime, and by how much?
 //
-// One round: both sessions made anew in one process, in an order that alternates, warmed up, then blocks
-// A B B A B A A B of at least 40 ms; a block gives one ratio, in which drift cancels, and so does what a
-// model pays for the caches that the other one filled. Rounds go on until a 99 % interval excludes 1, or is
-// too narrow for a difference that matters, or time is up. A difference that was seen so is then measured
-// again: what is reported, and the verdict, come from fresh samples only, so that stopping at a lucky moment
-// gains nothing. Where models are so slow that there is time for a few rounds only, all of them are made and
-// looked at once: nothing was stopped, and nothing has to be measured again.
+// One round: both sessions made anew in one process, in alternating order, warmed up, then blocks A B B A B A
+// A B of at least 40 ms. A block gives one ratio, in which drift cancels, and so does the cost of caches that
+// the other model filled. Rounds continue until a 99 % interval excludes 1, or is too narrow for a difference
+// that matters, or time is up. A difference that was seen so is then measured again: the report and the
+// verdict come from fresh samples only, so that stopping at a lucky moment gains nothing. If models are so
+// slow that there is time for a few rounds only, all of them are made and evaluated once: nothing was
+// stopped, so nothing is measured again.
 //
 // With one thread the ratio is of CPU time, which a busy machine disturbs least; else of wall time. Both are
 // reported.

@@ -69,7 +69,7 @@ Outcome<PairMeasurement> measure_sides(const MeasuredSide& a, const MeasuredSide
                                        const MeasureOptions& options, double against,
                                        const OnProgress& on_progress) {
   const MakeRound make = [&](RoundPlan plan) {
-    plan.leg_ns = std::max(plan.leg_ns, kLegNs);  // each leg is asked for: a message and its answer
+    plan.leg_ns = std::max(plan.leg_ns, kLegNs);  // each leg is a request: a message and its answer
     return make_round(a, b, feeds, plan);
   };
   return measure_rounds(make, options, against, on_progress);

@@ -1,6 +1,6 @@
-// Two sides that can't share a process, compared as two models are (measure.h), but each in a process of its
-// own: options that are a state of a thread or of the whole process and would change the other side, too, and
-// two versions of a runtime.
+// Two sides that can't share a process, compared as two models are (measure.h), but each in a separate
+// process: options that are a state of a thread or of the whole process and would change the other side too,
+// and two versions of a runtime.
 #pragma once
 
 #include "runtime/judge/measure.h"

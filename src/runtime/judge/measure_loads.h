@@ -1,8 +1,7 @@
-// How long a session takes to be made, of two models, by turns: what a user waits for before the first
-// answer.
+// The time to make a session, of two models, by turns: a user waits for it before the first answer.
 //
-// Measured as latency is (measure.h), with one load as one leg. The first run is timed, too: weights that are
-// mapped are read when they are first used, and who loads faster must not pay for it there.
+// Measured as latency is (measure.h), with one load as one leg. The first run is timed too: mapped weights
+// are read at first use, so a faster load must not make the first run slower.
 #pragma once
 
 #include "runtime/judge/measure.h"

@@ -11,7 +11,7 @@ namespace isomer {
 // Makes one round of a pair as the plan says.
 using MakeRound = std::function<Outcome<Round>(const RoundPlan&)>;
 
-// All rounds that are needed to tell the ratio from `against`: for "is there a difference" that is 1.
+// All rounds that are needed to distinguish the ratio from `against`: for "is there a difference" that is 1.
 Outcome<PairMeasurement> measure_rounds(const MakeRound& make, const MeasureOptions& options, double against,
                                         const OnProgress& on_progress = {});
 

@@ -69,7 +69,7 @@ TEST(MeasureRounds, RaisesNoAlarmAboutEqualModels) {
   EXPECT_GE(above, kRuns * 19 / 20);
 }
 
-// At the very ratio that is asked about, whatever is said is wrong.
+// At exactly the ratio in question, every verdict is wrong.
 TEST(MeasureRounds, IsSeldomSureAtTheRatioItself) {
   unsigned sure = 0;
   for (unsigned seed = 1; seed <= kRuns / 2; ++seed) {

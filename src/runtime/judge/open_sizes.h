@@ -21,7 +21,7 @@ struct AssumedSize {
   bool is_named = false;  // its name says what it usually is
 };
 
-// Sizes as the options or the feeds say, or as assumed: what inference is asked with.
+// Sizes of the options or the feeds, or assumed ones, for inference.
 struct ChosenSizes {
   InferOptions options;  // a concrete shape for every input
   std::vector<AssumedSize> assumed;

@@ -1,4 +1,4 @@
-// Models of ours that a runtime is asked about: files beside the result, for as long as somebody needs them.
+// Models that a runtime runs: files beside the result, for as long as they are needed.
 #pragma once
 
 #include <filesystem>
@@ -19,11 +19,11 @@ class ScratchModel {
   ~ScratchModel();
   std::filesystem::path path() const;
   ModelSource source() const { return ModelSource::file(path().string()); }
-  std::string digest() const;  // of what it computes, weights and all
+  std::string digest() const;  // of the whole model, weights included
 
  private:
   ScratchModel(wire::OutputFile lease, Graph graph) : lease_(std::move(lease)), graph_(std::move(graph)) {}
-  wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
+  wire::OutputFile lease_;  // locked, so that the file does not look abandoned
   Graph graph_;
 };
 

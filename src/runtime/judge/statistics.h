@@ -1,8 +1,9 @@
-// The statistics of paired timings: what is known of a ratio after a number of noisy measurements.
+// The statistics of paired timings: the estimate and interval of a ratio after a number of noisy
+// measurements.
 //
-// Two kinds of noise: within a round (the machine does other things) and between rounds (where memory
-// happened to lie when the sessions were made; it stays for the life of a session). So rounds are resampled,
-// then the blocks within them: a bootstrap over groups, widened as Student's t asks where the groups are few.
+// There are two kinds of noise: within a round (the machine does other things) and between rounds (the memory
+// addresses of the sessions, which stay for the life of a session). So rounds are resampled, then the blocks
+// within them: a bootstrap over groups, widened by Student's t if there are few groups.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ using Groups = std::vector<std::vector<double>>;  // positive numbers
 
 double median(std::vector<double> values);
 
-// Of the pooled median. Works on logarithms, so that the interval of 1/x is the reciprocal one. The same
-// numbers and seed give the same answer.
+// The interval of the pooled median. Works on logarithms, so that the interval of 1/x is the reciprocal one.
+// The same numbers and seed give the same answer.
 Interval median_interval(const Groups& groups, double confidence, std::uint64_t seed, int resamples = 1000);
 
 // The two-sided quantile of Student's t, accurate to 1 % from 2 degrees of freedom on.

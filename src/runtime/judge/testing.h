@@ -1,5 +1,5 @@
-// What the tests of this folder share: models from text, a folder that goes away, and whether a runtime is
-// here.
+// Shared by the tests of this folder: models from text, a temporary folder, and whether a runtime is
+// installed.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -44,7 +44,7 @@ TEST(TimeLimit, EndsAWorkerThatSomebodyWaitsFor) {
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().kind, FailureKind::Stopped);
   EXPECT_FALSE((*worker)->is_alive());
-  // Nobody is started any more.
+  // No further worker is started.
   const auto another = judge->worker();
   ASSERT_FALSE(another.ok());
   EXPECT_EQ(another.error().kind, FailureKind::Stopped);

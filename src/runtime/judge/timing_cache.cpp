@@ -136,13 +136,14 @@ bool TimingCache::connect() {
   return false;
 }
 
-// Under the lock: whoever comes second finds a new file and leaves it.
+// Under the lock: a second process finds a new file and leaves it.
 void TimingCache::set_aside(const char* why) {
   const std::string aside = fmt::format("{}.set-aside-{}-{}", path_, std::time(nullptr), ::getpid());
   std::error_code failure;
   fs::rename(path_, aside, failure);
   for (const char* ending : {"-wal", "-shm"}) fs::rename(path_ + ending, aside + ending, failure);
-  trouble_ = fmt::format("{} was damaged or not ours ({}); it is now {}", path_, why, aside);
+  trouble_ =
+      fmt::format("{} was damaged or no cache of Isomer ({}); it was renamed to {}", path_, why, aside);
 }
 
 // Damage that shows only when a page is read. The file may have been set aside by another process meanwhile.

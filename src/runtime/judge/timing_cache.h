@@ -1,9 +1,9 @@
-// TimingCache: measurements that were made before, by any process of this user, in one SQLite file; and notes
-// of what took long and came to nothing.
+// TimingCache: earlier measurements of any process of this user, in one SQLite file; and records of slow work
+// without a result.
 //
-// Raw samples are kept, so that better statistics can be had from old runs. What `store` has acknowledged
-// survives the death of any process. A damaged or foreign file is set aside and a new one begun; a cache that
-// can't be had at all forgets everything and says so once, in `trouble`. Never an error to a user.
+// Raw samples are kept, so that better statistics can be computed from old runs. An entry that `store` has
+// acknowledged survives the death of any process. A damaged or foreign file is set aside and a new one begun;
+// a cache that can't be opened at all is empty and reports that once, in `trouble`. Never an error to a user.
 #pragma once
 
 #include <memory>
@@ -52,7 +52,7 @@ class TimingCache {
 
   const std::string& path() const { return path_; }
   std::uint64_t bytes() const;  // on the disk
-  // Takes the oldest away until no more than so many bytes are used.
+  // Removes the oldest entries until at most `bytes` are used.
   void shrink_to(std::uint64_t bytes);
 
   const std::string& trouble() const { return trouble_; }  // what went wrong, for the log; or ""

@@ -87,7 +87,7 @@ void Child::watch(const std::string& program, const wire::Descriptor& socket) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  // Until it is reaped, its number is nobody else's: what is left of the group can be killed by it.
+  // Until it is reaped, its number is not reused: the rest of the group can be killed by it.
   const std::lock_guard lock(mutex_);
   ::kill(-pid, SIGKILL);
   int status = 0;
@@ -155,8 +155,9 @@ Failure describe_end(int status, const std::string& last_words) {
     const int signal = WTERMSIG(status);
     failure.what = "killed by " + name_of_signal(signal);
     if (signal == SIGXCPU) failure = {FailureKind::TimedOut, "reached its limit of CPU time"};
-    // Nobody of ours killed it, so the kernel did.
-    if (signal == SIGKILL) failure = {FailureKind::OutOfMemory, "killed by the kernel, for want of memory"};
+    // No code of ours killed it, so the kernel did.
+    if (signal == SIGKILL)
+      failure = {FailureKind::OutOfMemory, "killed by the kernel, because memory ran out"};
   } else {
     failure.what = fmt::format("ended itself with status {}", WEXITSTATUS(status));
   }

@@ -1,7 +1,7 @@
 // Child: a process of ours that is watched, killed as a group and always reaped.
 //
-// A thread starts it and waits for its end. The kernel's "die with your parent" means the thread that started
-// the child, so that thread must live as long; and since it waits, no zombie stays.
+// A thread starts it and waits for its end. The kernel's "die with your parent" refers to the thread that
+// started the child, so that thread must live as long; and since it waits, no zombie stays.
 #pragma once
 
 #include <sys/types.h>
@@ -29,7 +29,7 @@ class Child {
   bool is_alive() const;
   void kill();                     // it and all of its group
   int wait();                      // its status, as waitpid says it
-  std::string last_words() const;  // the end of what it wrote to stderr
+  std::string last_words() const;  // the end of its stderr
 
  private:
   Child() = default;

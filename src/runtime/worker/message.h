@@ -1,7 +1,7 @@
-// Message: what parent and worker say to each other: a CBOR object and open files, over a socket.
+// Message: between parent and worker: a CBOR object and open files, over a socket.
 //
-// The parent reads what an untrusted process writes: every length is bounded, every field is asked for by its
-// type, and what doesn't fit is an answer ("garbled"), never an exception.
+// The parent reads the output of an untrusted process: every length is bounded, every field is read by its
+// type, and a message that does not fit is an answer ("garbled"), never an exception.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// CBOR out of untrusted hands, before a parser that calls itself reads it: of what such bytes may say, only
-// what nlohmann::json writes is taken. No lengths that end somewhere later, no tags, no depth that a stack
-// would not bear: a few bytes a level, and megabytes of levels, would end the process that reads them.
+// CBOR from untrusted sources, checked before a recursive parser reads it: only the subset that
+// nlohmann::json writes is accepted. No indefinite lengths, no tags, and no depth that would overflow the
+// stack: a few bytes a level, and megabytes of levels, would end the process that reads them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a worker process takes away from itself before it loads a runtime: memory, CPU time, file sizes, the
+// The rights that a worker process gives up before it loads a runtime: memory, CPU time, file sizes, the
 // network, other programs and processes, files to write. A model is untrusted bytes and a runtime is a large
 // program that parses them.
 //
@@ -31,7 +31,7 @@ bool die_with(pid_t parent);
 // that are written elsewhere than in the folder `writable`, which only a kernel with Landlock forbids.
 NetworkGuard restrict_process(const Limits& limits, const std::string& writable);
 
-// From now on, so many seconds of CPU time until SIGXCPU.
+// From now on, this number of seconds of CPU time until SIGXCPU.
 void allow_cpu(std::uint64_t seconds);
 
 }  // namespace isomer

@@ -1,4 +1,4 @@
-// A folder for the files that a runtime insists on writing, which nothing survives in.
+// A folder for the files that a runtime insists on writing; it is always removed.
 #pragma once
 
 #include <string>

@@ -213,7 +213,7 @@ class Server {
     return Json{{"kinds", to_json(kinds)}};
   }
 
-  // The files are gone from the folder before they are sent: whoever holds them open has them.
+  // The files are removed from the folder before they are sent: open descriptors keep them.
   Outcome<Json> dump(const Message& message) {
     Bytes keep;
     ISOMER_TRY(const ModelPlace model, place(message, keep));

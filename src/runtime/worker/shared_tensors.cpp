@@ -111,7 +111,7 @@ Outcome<SharedTensors> share(const NamedTensors& tensors) {
 Outcome<Bytes> map_file(const Descriptor& file) {
   ISOMER_TRY(const std::size_t size, size_of(file));
   if (size == 0) return Bytes::copy_of("", 0);
-  // Read-only: a runtime that writes to its inputs is told so at once. Populated: no page fault is timed.
+  // Read-only: a runtime that writes to its inputs fails at once. Populated: no page fault is timed.
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, file.get(), 0);
   if (data == MAP_FAILED) return system_failure("can't map shared memory");
   Bytes bytes;

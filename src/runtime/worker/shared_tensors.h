@@ -18,7 +18,7 @@ Outcome<SharedTensors> share(const NamedTensors& tensors);
 
 // The tensors, over the mapped file: for the worker, which trusts its parent.
 Outcome<NamedTensors> map_tensors(const Json& table, const Descriptor& file);
-// The tensors, copied: for the parent. A worker that shrinks the file later harms nobody.
+// The tensors, copied: for the parent. A worker that shrinks the file later does no harm.
 Outcome<NamedTensors> copy_tensors(const Json& table, const Descriptor& file);
 
 // A whole file, copied: for the parent.

@@ -1,7 +1,7 @@
-// TimeLimit: until when work may go on. Whoever works asks it between two things; whoever waits for a runtime
+// TimeLimit: the time at which work must end. Work checks it between two steps; code that waits for a runtime
 // gives up when it is over. Ctrl-C ends it at once.
 //
-// One limit serves a whole run: its end is moved when a phase (searching, then looking at the result) begins.
+// One limit serves a whole run: its end is moved when a phase (searching, then checking the result) begins.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace isomer {
 
 class TimeLimit {
  public:
-  // From now on. `interrupted` is set by somebody (a signal), and outlives this.
+  // Starts now. `interrupted` is set from outside (a signal), and outlives this.
   explicit TimeLimit(double seconds, const std::atomic<bool>* interrupted = nullptr);
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
@@ -22,7 +22,7 @@ class TimeLimit {
   bool is_over() const { return is_interrupted() || seconds_left() <= 0; }
   void end_at(double seconds);  // since the start
 
-  // For those who can only look at a flag: it is as old as the last `refresh`.
+  // For code that can only read a flag: it is as old as the last `refresh`.
   const std::atomic<bool>* flag() const { return &flag_; }
   void refresh() { flag_ = is_over(); }
 

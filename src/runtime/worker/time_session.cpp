@@ -32,7 +32,7 @@ Outcome<PairTimes> time_pair(const TimedSession& a, const TimedSession& b, const
   PairTimes times;
   std::int64_t block_ns = 0;
   for (const int i : {0, 1}) {
-    // Equal numbers, so that both pay equally for cold caches, unless one is much slower.
+    // Equal numbers, so that cold caches cost both the same, unless one is much slower.
     constexpr std::int64_t kMuchSlower = 4;
     const std::int64_t run_ns = slow > kMuchSlower * fast ? sessions[i]->fastest_ns : fast;
     times.repetitions[i] = std::max<std::int64_t>(1, (plan.leg_ns + run_ns - 1) / run_ns);

@@ -24,8 +24,8 @@ struct PairTimes {
   std::vector<LegTime> legs = {};  // blocks in kBlockOrder
 };
 
-// One stretch without a pause. The first leg after a pause is slower than others, and so is one after a leg
-// of the other model, whose data fill the caches: in A B B A B A A B, after a leg of B, both models have the
+// One block without a pause. The first leg after a pause is slower than others, and so is one after a leg of
+// the other model, whose data fill the caches: in A B B A B A A B, after a leg of B, both models have the
 // same share of each kind. A round is worth its preparation: it lasts as long, within the plan's numbers of
 // blocks.
 Outcome<PairTimes> time_pair(const TimedSession& a, const TimedSession& b, const RoundPlan& plan);

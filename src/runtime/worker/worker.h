@@ -27,7 +27,7 @@ struct WorkerOptions {
   Limits limits = {};
   double call_seconds = 600;  // a request that takes longer counts as a hang
   bool may_fault = false;     // for tests
-  // When it is over, whoever waits for an answer gives up, and the process ends.
+  // When it is over, the caller that waits for an answer gives up, and the process ends.
   std::shared_ptr<const TimeLimit> limit = {};
 };
 
@@ -130,7 +130,7 @@ class Worker {
   Outcome<ProcessMemory> memory();
   Outcome<Done> fault(const std::string& kind, std::int64_t delay_us);  // for tests: see fault.h
 
-  // Time that was spent inside of the runtime since this was last asked: all else is our own cost.
+  // Time that was spent inside the runtime since the last call: all else is our own cost.
   std::int64_t take_runtime_ns();
 
  private:

@@ -1,4 +1,4 @@
-// What a worker is asked, request by request (requests.h), and how its answers are read.
+// The requests to a worker, one by one (requests.h), and how its answers are read.
 #include <algorithm>
 #include <filesystem>
 #include <optional>

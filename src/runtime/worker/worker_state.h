@@ -1,4 +1,4 @@
-// What a Worker keeps; only worker*.cpp include this.
+// The state of a Worker; only worker*.cpp include this.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Rewrites that nobody thought about: a small program with something changed at random. Most are wrong, some
-// are right; none is believed by whoever draws them.
+// Random rewrites: a small program with a random change. Most are wrong, some are right; the code that draws
+// them trusts none.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,7 @@ class RandomRewrite {
 
   // Changes something. What was done; nullopt: nothing came to mind.
   std::optional<std::string> change();
-  // The program, as a claim about this graph writes it: names that nobody has, constants of the model by
-  // name.
+  // The program, as a claim about this graph writes it: fresh names, constants of the model by name.
   Graph program(const Graph& graph, const std::string& replaced) const;
 
  private:

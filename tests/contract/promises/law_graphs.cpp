@@ -182,7 +182,7 @@ class Writer {
         if (d.concrete() >= 2) d = at_least_two(fmt::format("n{}", d.concrete()));
     }
     if (sizes_ == Sizes::Drawn) return out;
-    // After the others: the axes of the law are told apart from those of equal extent.
+    // After the others: the axes of the law are distinguished from those of equal extent.
     for (std::size_t k = 0; k < promise_.axes.size(); ++k) {
       const bool open = may_be_symbolic(promise_.axes[k]);
       for (const Place& p : promise_.axes[k].places) {

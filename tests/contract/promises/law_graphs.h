@@ -11,7 +11,7 @@ namespace isomer::laws {
 
 // How much of a drawn call's sizes is left open.
 enum class Sizes : std::uint8_t {
-  AllSymbolic,   // every extent of at least 2 of what is no constant; equal ones are one symbol
+  AllSymbolic,   // every extent of at least 2 of non-constants; equal ones are one symbol
   AxisSymbolic,  // only the axes that the law is about
   Drawn,
 };

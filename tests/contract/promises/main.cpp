@@ -74,10 +74,10 @@ Judged judge(const contract::DrawnCase& drawn, const Promise& promise, unsigned 
 
 struct Options {
   int cases = 3;
-  // Operations on sets of one attempt, as a power of two. Of the laws of one call each 89 % are proved with
-  // 2^17 (105 s of processor time), 84 % with 2^15 (72 s).
+  // Operations on sets of one attempt, as a power of two. Among the laws of one call each 89 % are proved
+  // with 2^17 (105 s of processor time), 84 % with 2^15 (72 s).
   unsigned sets = 17;
-  int every = 1;  // one operator of so many
+  int every = 1;  // one operator in every N
   bool verbose = false;
   std::string only;
 };

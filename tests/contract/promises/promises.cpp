@@ -8,8 +8,8 @@
 namespace isomer::laws {
 namespace {
 
-// The axis of an input that runs along an output axis: -1 where the input doesn't see that axis, nullopt
-// where the roles say nothing of the sort.
+// The axis of an input that runs along an output axis: -1 if the input does not depend on that axis, nullopt
+// if the roles do not cover it.
 std::optional<int> axis_along(const InputRoles& roles, int output_axis) {
   if (std::ranges::find(roles.broadcast, output_axis) != roles.broadcast.end()) return -1;
   std::optional<int> found;

@@ -1,4 +1,4 @@
-// Samples of what decoders are made of in ONNX Runtime's own domain.
+// Samples of the operators of decoders in ONNX Runtime's own domain.
 #include "contract/samples/samples.h"
 
 namespace isomer::contract::samples {

@@ -1,4 +1,4 @@
-// Samples of reductions, of sums along an axis and of what is normalized by one: softmax, losses.
+// Samples of reductions, of sums along an axis and of functions that normalize by one: softmax, losses.
 #include "contract/samples/samples.h"
 #include "model/ops/shared/reduce.h"
 

@@ -11,7 +11,7 @@ void sample_window_function(Sampler& s) {
   if (s.chance(0.3)) s.attribute("output_datatype", std::int64_t{1});
 }
 
-// The sequence, weights, and some of what is optional.
+// The sequence, weights, and some of the optional inputs.
 void sample_recurrent(Sampler& s, int gates, int states) {
   const std::int64_t steps = s.between(1, 3), batch = s.between(1, 2), input = s.between(1, 2);
   const std::int64_t hidden = s.between(1, 2), directions = s.pick<std::int64_t>({1, 1, 2});

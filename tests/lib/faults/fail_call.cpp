@@ -23,7 +23,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// What malloc is beneath: dlsym itself allocates, so that it can't be asked for it.
+// The functions below malloc: dlsym itself allocates, so that it can't return them.
 // NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): these are their names
 extern "C" void* __libc_malloc(std::size_t size);
 extern "C" void* __libc_calloc(std::size_t count, std::size_t size);

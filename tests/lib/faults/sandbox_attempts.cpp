@@ -1,6 +1,6 @@
-// What a library inside of the runtime's process could try, one of it for each run: loaded as a library of
-// custom operators by tests/suites/sandbox_test.py, it does what $ISOMER_ATTEMPT says and answers the runtime
-// with an error that tells how that went.
+// What a library inside the runtime's process could try, one attempt for each run:
+// tests/suites/sandbox_test.py loads it as a library of custom operators. It does what $ISOMER_ATTEMPT says
+// and returns the outcome to the runtime as an error.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <onnxruntime/onnxruntime_c_api.h>
@@ -52,7 +52,7 @@ int written(const std::string& path, int flags) {
   return result;
 }
 
-// A process that is not ours: the script that asks, whose number it gives.
+// A process that is not ours: the calling script gives its number.
 pid_t other() { return static_cast<pid_t>(std::atoi(variable("ISOMER_ATTEMPT_PROCESS").c_str())); }
 std::string outside(const char* name) { return variable("ISOMER_ATTEMPT_FOLDER") + "/" + name; }
 

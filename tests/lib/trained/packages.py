@@ -165,7 +165,7 @@ def licence_of(package, file):
 
 
 def is_permissive(licence):
-    """Whether every part of "A AND B", or one of "A OR B", lets anyone use and change it."""
+    """Whether every part of "A AND B", or one of "A OR B", allows use and change."""
     choices = [set(choice.split(" AND ")) for choice in licence.split(" OR ")]
     return any(parts <= PERMISSIVE for parts in choices)
 

@@ -18,19 +18,19 @@
 namespace isomer::api {
 namespace {
 
-// Of float64: one or two minutes, if nothing ends it. The largest model of the zoo takes a third.
+// Limit for float64: one or two minutes, if nothing else ends it. The largest model of the zoo takes a third.
 constexpr double kMostOperations = 3e11;
 // One input says little of a model whose errors are large here and small there; where more of them take
 // seconds, there are more.
 constexpr std::uint64_t kDraws = 4;
 constexpr double kMostOfMore = 5e9;
-// Of float64, all draws together: seconds at most, and a share of the budget.
+// Limits for float64, all draws together: seconds, and a share of the budget.
 constexpr double kExactSeconds = 30, kShareOfExact = 0.1;
-// Of the largest value: what rounding does to a model that makes it large, and what weights of eight bits'
-// precision do to a deep one, is less; what a fault does is more.
+// Relative to the largest value: larger than the effect of rounding on a model that amplifies it, and of
+// weights with eight bits of precision on a deep one; smaller than the effect of a fault.
 constexpr double kMostByRounding = 0.01, kMostInBfloat16 = 0.2;
-// Models with other last digits that tell how far apart outputs may be; and how much farther ours may be,
-// which are another draw of the same.
+// The number of models with other last digits, which show how far apart outputs may be; and the factor by
+// which ours may differ more, since they are another draw.
 constexpr std::uint64_t kNudges = 3;
 constexpr double kBeyondSensitivity = 2;
 
@@ -142,7 +142,7 @@ Comparison AgainstRuntime::compared_with(const Model& other, const std::filesyst
 
 double AgainstRuntime::sensitivity() {
   if (sensitivity_) return *sensitivity_;
-  if (options_.progress) options_.progress("looking at how far other last digits move the outputs");
+  if (options_.progress) options_.progress("measuring the effect of last digits on the outputs");
   double worst = 0;
   for (std::uint64_t seed = 1; seed <= kNudges; ++seed)
     for (const auto& o : compared_with(with_nudged_constants(model_, seed), {}).outputs)
@@ -179,16 +179,15 @@ void AgainstRuntime::explain_difference(const Model& as_operator, const std::fil
   if (farthest_ <= kBeyondSensitivity * sensitivity()) {
     note_ = fmt::format(
         "{}, because values next to a step (of a quantizer, a comparison, a rounding) fall on its other "
-        "side; "
-        "ONNX Runtime itself moves by up to {:.2g} where the last digits of constants are other ones",
+        "side; ONNX Runtime itself changes by up to {:.2g} if the last digits of constants change",
         much, sensitivity());
     return;
   }
   // Its kernels are approximations, too: a sigmoid that is nearly 0 is far from right, of its own size.
   const auto exact = errors(as_operator, library);
   if (!exact || !exact->kept) refuse(where);
-  note_ = fmt::format("{}; of float64 ONNX Runtime's differ by {:.2g}, the kernels' by {:.2g}", much,
-                      exact->runtime, exact->module);
+  note_ = fmt::format("{}; compared with float64, ONNX Runtime's differ by {:.2g}, the kernels' by {:.2g}",
+                      much, exact->runtime, exact->module);
 }
 
 void AgainstRuntime::refuse(const std::string& difference) {
@@ -216,7 +215,7 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
   if (!rights_) compute_rights();
   const auto errors_of = [&](double least) {
     std::optional<Compiled::Errors> worst;
-    double most = -1;  // of what is allowed
+    double most = -1;  // as a share of the limit
     for (const Right& right : *rights_) {
       const isomer::Errors errors{std::max(right.runtime_error, least),
                                   error_of(as_operator, with(library), right)};

@@ -46,7 +46,7 @@ class AgainstRuntime {
   const std::string& note() const { return note_; }
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
   std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
-  // By the rule of the judge, until it is surely more or less than min_gain, for so long at most.
+  // By the rule of the judge: until the interval lies above or below min_gain, for at most `seconds`.
   Interval ratio(const Model& as_operator, const std::filesystem::path& library, double seconds) const;
   PairMeasurement measured(const Model& as_operator, const std::filesystem::path& library,
                            double seconds) const;
@@ -76,7 +76,7 @@ class AgainstRuntime {
   const CompileOptions& options_;
   RuntimeOptions runtime_;
   std::filesystem::path scratch_;
-  std::vector<std::string> sizes_;                  // of what is measured
+  std::vector<std::string> sizes_;                  // of the measured model
   std::vector<std::vector<std::string>> compared_;  // at which outputs are compared
   std::optional<std::vector<Right>> rights_;        // computed once
   std::optional<double> sensitivity_;               // the same

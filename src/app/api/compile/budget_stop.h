@@ -25,7 +25,7 @@ class BudgetStop {
         watch_([this, seconds](const std::stop_token& done) { watch(done, seconds); }) {}
 
   std::stop_token token() const { return source_.get_token(); }
-  // Of the time, what is left.
+  // The share of the time that is left.
   double share_left() const {
     return std::chrono::duration<double>(end_ - std::chrono::steady_clock::now()).count() / seconds_;
   }

@@ -1,4 +1,4 @@
-// What the search for operators ends with: the best that is surely faster, or the model as it was.
+// The result of the search for operators: the best that is faster with 95 % confidence, or the original.
 #include <fmt/format.h>
 
 #include <utility>
@@ -39,7 +39,7 @@ void OperatorSearch::take_best(Candidate made) {
   has_operators_ = !best_.plans.empty();
 }
 
-// Only what is surely faster is written: by the rule of `optimize`.
+// Only a result that is faster by the rule of `optimize` is written.
 void OperatorSearch::confirm_best() {
   if (!maker_.can_compare() && !best_.ratio) return keep_given(objection_);
   const auto confirm = [&](Candidate& made) {
@@ -65,7 +65,7 @@ std::string OperatorSearch::why_unchanged() const {
   if (seen == nullptr || !seen->ratio)
     return !objection_.empty()         ? objection_
            : timer_ && timer_->timed() ? "no region is faster as an operator"
-                                       : "no region of it can be an operator";
+                                       : "no region can be an operator";
   if (seen->errors && !seen->errors->kept && maker_.is_surely_faster(*seen))
     return fmt::format(
         "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} "
@@ -86,7 +86,7 @@ void OperatorSearch::take_unmeasured() {
     best_ = maker_.covered(*graphs_[0].cover, graphs_[0].cover->all(), next_folder(), nullptr);
   if (best_.plans.empty()) return keep_given(objection_);
   if (const auto why = why_not_loaded(best_))
-    keep_given("the runtime does not load what was compiled: " + *why);
+    keep_given("the runtime does not load the compiled model: " + *why);
 }
 
 std::optional<std::string> OperatorSearch::why_not_loaded(const Candidate& made) const {

@@ -32,7 +32,7 @@ void try_intrinsics(const CompileOptions& options) {
       throw Error(kind, fmt::format("intrinsic {}: {}", own.name, why));
     };
     if (!runs_here(options.target))
-      refuse(ErrorKind::BadInput, options.target + " does not run here, so its code can't be tried");
+      refuse(ErrorKind::BadInput, options.target + " does not run here, so its code can't be tested");
     for (lower::Trial& trial : take(lower::trials(own))) {
       CompileOptions trying = options;
       trying.schedules = trial.schedule;
@@ -54,10 +54,10 @@ void try_intrinsics(const CompileOptions& options) {
         maker.whole(model.state().model.graph, folder.path());
       } catch (const Error& e) {
         refuse(e.kind() == ErrorKind::Internal ? ErrorKind::BadInput : e.kind(),
-               fmt::format("its code was tried: {}", e.what()));
+               fmt::format("its code was tested: {}", e.what()));
       }
       if (!maker.can_compare())
-        refuse(ErrorKind::Runtime, "its code can't be tried: " + maker.not_compared());
+        refuse(ErrorKind::Runtime, "its code can't be tested: " + maker.not_compared());
     }
   }
 }
@@ -74,8 +74,8 @@ void check_options(const CompileOptions& options) {
     refuse(fmt::format("an operator is measured before it is written, and {} does not run here",
                        options.target));
   (void)take(tune_search(options.tune_search));
-  if (options.tune_seconds < 0) refuse("a search takes some seconds, or none");
-  if (!(options.budget > 0)) refuse("a budget is some seconds");
+  if (options.tune_seconds < 0) refuse("tune_seconds can't be negative");
+  if (!(options.budget > 0)) refuse("budget must be more than 0");
   if (!(options.min_gain >= 1)) refuse("min_gain must be 1 or more");
 }
 
@@ -139,9 +139,9 @@ Compiled compile_as_module(const Model& model, const CompileOptions& options, co
     if (auto tuned = tuning.faster(made, {&graph}, options.sizes, [&] { return maker.whole(graph, aside); }))
       made = std::move(*tuned);
   } catch (const Error& e) {
-    // Its outputs were compared: it is what was asked for, and how fast it is stays open.
+    // Its outputs were compared: the result is complete, only its speed is unknown.
     if (e.kind() != ErrorKind::Stopped || !budget.is_time_over()) throw;
-    if (!made.ratio) maker.leave_unmeasured("the time ran out; --budget gives more");
+    if (!made.ratio) maker.leave_unmeasured("the time ran out; try a longer --budget");
   }
   folder.take(made.library.parent_path(), options.name);
   return compiled_of(made, {maker, tuning, nullptr, folder.path(), watch.ms()});
@@ -178,9 +178,9 @@ Compiled compile(const Model& given, const std::filesystem::path& folder, const 
     } catch (const Error& e) {
       // Whatever was under way failed because it was ended.
       if (e.kind() == ErrorKind::Internal || !within.stop.stop_requested()) throw;
-      if (!budget.is_time_over()) throw Error(ErrorKind::Stopped, "it was stopped: nothing was written");
+      if (!budget.is_time_over()) throw Error(ErrorKind::Stopped, "it was stopped: no file was written");
       throw Error(ErrorKind::BadInput,
-                  fmt::format("the time ran out while {}: nothing was written; give more by --budget", now));
+                  fmt::format("the time ran out while {}: no file was written; give a longer --budget", now));
     }
   });
 }

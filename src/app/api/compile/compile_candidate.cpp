@@ -95,7 +95,7 @@ CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const
               .threads = options.threads,
               .objects = options.objects,
               .limit = limit_.limit()};
-  if (options.seconds == 0) not_compared_ = "not asked for";
+  if (options.seconds == 0) not_compared_ = "--seconds is 0";
   else if (!runs_here(options.target)) not_compared_ = options.target + " does not run here";
   else against_.emplace(model, options, folder);
 }
@@ -131,7 +131,8 @@ bool CandidateMaker::is_surely_faster(const Candidate& made) const {
 }
 
 void CandidateMaker::confirm(Candidate& made) {
-  // Of --seconds. Models of half a second a run have six rounds then, and a gain of a fifth is seen.
+  // As a multiple of --seconds. Models of half a second a run then have six rounds, which show a gain of a
+  // fifth.
   constexpr double kLonger = 6;
   const bool is_open = made.ratio && !is_surely_faster(made) && made.ratio->estimate > options_.min_gain;
   if (!is_open) return;

@@ -1,5 +1,5 @@
-// What `compile` may write: a model as a module, or regions of it as operators of a runtime; each made in the
-// first way that is exact enough, and measured beside the runtime. Internal to compile.cpp.
+// A candidate of `compile`: the model as a module, or regions of it as operators of a runtime. Each is made
+// with the first sums that are accurate enough, and measured against the runtime. Internal to compile.cpp.
 #pragma once
 
 #include <filesystem>
@@ -63,7 +63,7 @@ class CandidateMaker {
   // Runs the model alone: what the runtime refuses later is what was made of it.
   void try_model();
   Candidate whole(const Graph& graph, const std::filesystem::path& folder);
-  // `timer`: tells errors of regions, where there is no float64 of the whole; may be null.
+  // `timer`: gives the errors of regions if there is no float64 of the whole; may be null.
   Candidate covered(const CoverMaker& maker, const Cover& cover, const std::filesystem::path& folder,
                     RegionTimer* timer);
   // Whether outputs and rounding errors are as they should be. Throws Differs.

@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of --seconds, for one kind of region.
+// The part of --seconds for one kind of region.
 constexpr double kTimedPart = 5;
-// Several operators are worth their borders if they are so much faster than one; less is not seen.
+// Several operators are used only if they are faster than one by this; smaller gains are not visible.
 constexpr double kWorthParts = 1.01;
 // The same of a mixture, which must be proved first; by what its parts take.
 constexpr double kWorthMix = 1.005;
@@ -34,7 +34,7 @@ constexpr int kMostRuns = 6;
 // tried.
 constexpr double kPromise = 1.03;
 
-// Of what a runtime says of a node in a branch in a branch: the last one.
+// The last message, of a runtime's messages about a node in a branch in a branch.
 std::string innermost(const std::string& words) {
   const std::size_t at = words.rfind("Non-zero status code");
   return at == std::string::npos ? words : words.substr(at);
@@ -76,7 +76,7 @@ void OperatorSearch::show(const std::string& now) const {
 void OperatorSearch::find() {
   cut(graphs_[0], {});
   if (graphs_[0].cover && graphs_[0].is_open() && graphs_[0].cover->cut().segments.empty())
-    objection_ = "nothing of it is worth an operator: its nodes have no formula, or compute too little";
+    objection_ = "no region is worth an operator: its nodes have no formula, or compute too little";
   if (options_.seconds == 0) {
     add_equal();
     wholes_.resize(graphs_.size());
@@ -114,7 +114,7 @@ void OperatorSearch::search() {
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
     has_run_out_ = true;
-    objection_ = "the time ran out before an operator was measured; --budget gives more";
+    objection_ = "the time ran out before an operator was measured; try a longer --budget";
   }
   wholes_.resize(graphs_.size());
 }
@@ -155,8 +155,8 @@ void OperatorSearch::measure_all() {
   timer_.emplace(*judge_, RegionTimer::Options{.compile = compile,
                                                .runtime = take(runtime_options(request)),
                                                .seconds = checked_seconds(options_.seconds) / kTimedPart});
-  // Timing regions takes much longer than the whole: skip it where it would leave no time for the end, or
-  // where the whole is so much faster that few regions could be faster on the runtime.
+  // Timing regions takes much longer than the whole: skip it if it would leave no time for the end, or if the
+  // whole is enough faster that few regions could be faster on the runtime.
   const bool is_enough = best_.ratio && best_.ratio->low >= kEnoughGain;
   const bool is_late = budget_.share_left() < kLeastShareOfCovers;
   if (extras_.wants_bodies && !best_.plans.empty() && (is_enough || is_late)) return;
@@ -218,7 +218,7 @@ void OperatorSearch::trying(const Trial& trial) {
   }
 }
 
-// Whether it is the best now, by so much that it is worth being so.
+// Whether it is the best now, by at least `worth`.
 bool OperatorSearch::consider(Candidate made, std::size_t number, double worth) {
   if (!made.ratio) maker_.measure(made);
   if (!made.ratio) throw Error(ErrorKind::Runtime, maker_.not_compared());
@@ -284,7 +284,7 @@ void OperatorSearch::consider_covers(std::size_t number, const NamedTensors& fee
   }
 }
 
-// Stretches of several equal models, if that promises more than each by itself.
+// Segments of several equal models, if that promises more than each by itself.
 void OperatorSearch::consider_mix(const NamedTensors& feeds) {
   std::vector<const CoverMaker*> covers;
   double least = HUGE_VAL;

@@ -1,6 +1,6 @@
-// A model, or one that is equal to it, with operators of ours in the place of some regions: the fastest of
-// those that were tried beside the runtime, if it is surely faster than the model; else the model as it was,
-// with the reason. Internal to compile.cpp.
+// A model, or one that is equal to it, with our operators in place of some regions: the fastest of the
+// candidates that were measured against the runtime, if it is faster than the model with 95 % confidence;
+// else the original, with the reason. Internal to compile.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,7 +25,7 @@ struct EqualModel {
 };
 // What a search for operators came to.
 struct FoundOperators {
-  std::optional<Candidate> made = {};  // nullopt: there is nothing surely faster
+  std::optional<Candidate> made = {};  // nullopt: none is faster with 95 % confidence
   std::string reason = {};             // why
   // What it computes without its library: equal to the model by this certificate; "": it is the model.
   Model base;
@@ -34,7 +34,7 @@ struct FoundOperators {
   bool is_whole = false;  // all nodes run on kernels
 };
 
-// A search for kernels ends when all of a model runs on kernels, surely this many times as fast.
+// A search for kernels ends when all of a model runs on kernels and is faster by this with 95 % confidence.
 inline constexpr double kEnoughGain = 1.3;
 
 // What is written must not be what is read: throws ErrorKind::BadInput.

@@ -24,9 +24,10 @@ namespace isomer::api {
 namespace {
 
 namespace fs = std::filesystem;
-// Of the time, for the searches at each size, where objects that were compiled are not compiled again.
+// The share of the time for the searches at each size, which do not compile cached objects again.
 constexpr double kShareOfSizes = 0.6;
-// Of the time for a comparison: at a size that is not given, where operators only must not be slower.
+// The share of the time for a comparison at a size that is not given, where operators only must not be
+// slower.
 constexpr double kShareOfOtherSize = 0.3;
 // What operators for one size must gain beside those for every size.
 constexpr double kWorthItsOwn = 1.03;
@@ -173,7 +174,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   Judged out;
   if (options_.seconds == 0) {
     const auto why = at.search.why_not_loaded(joined);
-    if (why) out.why_refused = "the runtime does not load what was compiled: " + *why;
+    if (why) out.why_refused = "the runtime does not load the compiled model: " + *why;
     return out;
   }
   CandidateMaker& maker = maker_at(at, sizes, has_new_errors);
@@ -198,7 +199,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   return out;
 }
 
-// Half and one and a half of what is given, but for the batch; no smaller or larger than operators take.
+// Half and one and a half of the given sizes, except for the batch; within the limits of the operators.
 std::vector<std::vector<std::string>> SizedOperators::other_sizes(const SizedLibrary& library) const {
   std::vector<std::vector<std::string>> out;
   const isomer::Graph& graph = model_.state().model.graph;
@@ -352,10 +353,10 @@ void SizedOperators::join_in_time() {
 void SizedOperators::drop_guessed() {
   if (!extras_.is_size_guessed || is_open_ || options_.seconds == 0) return;
   for (Sized* sized : taken_)
-    sized->search.keep_given(fmt::format(
-        "kernels are faster at {}, a size that was guessed, and can't be made for every size ({}); "
-        "say with --shape at which size the model runs",
-        fmt::join(sized->options.sizes, " "), why_not_open_));
+    sized->search.keep_given(
+        fmt::format("kernels are faster at {}, a size that was guessed, and can't be made for every size "
+                    "({}); give the size with --shape",
+                    fmt::join(sized->options.sizes, " "), why_not_open_));
   taken_.clear();
 }
 
@@ -375,7 +376,7 @@ Sized& SizedOperators::slowest() const {
   return *shown;
 }
 
-// Of each given size.
+// One for each given size.
 std::vector<CutModel> SizedOperators::cut_at_each_size() const {
   const isomer::Model& base = extras_.graph_for_kernels(model_).state().model;
   std::vector<CutModel> out;
@@ -431,7 +432,7 @@ FoundOperators SizedOperators::find_whole() {
   FoundOperators out{.base = extras_.otherwise.value_or(model_), .certificate = extras_.certificate};
   const std::vector<CutModel> cuts = cut_at_each_size();
   if (std::ranges::any_of(cuts, [](const CutModel& cut) { return cut.segments.empty(); }))
-    why_not_open_ = "no region of it can be an operator";
+    why_not_open_ = "no region can be an operator";
   else
     for (const Sums& sums : exact_sums())
       if (try_all_of(cuts, sums)) break;
@@ -478,9 +479,9 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
   const auto refuse = [](const char* why) { throw Error(ErrorKind::BadInput, why); };
   const auto sets = size_sets(options.sizes);
   if (sets.size() > 1) {
-    if (!options.as_operator) refuse("a module is of one size: several need --as custom-op");
+    if (!options.as_operator) refuse("a module has one size; several sizes need --as custom-op");
     if (options.fixed_sizes) refuse("--fixed-sizes is for one size: --shape gives several");
-    if (!options.schedules.empty()) refuse("schedules are of one size: --shape gives several");
+    if (!options.schedules.empty()) refuse("schedules are for one size: --shape gives several");
     if (options.feeds || !options.feeds_file.empty()) refuse("feeds have one size: --shape gives several");
   }
   if (!options.as_operator || options.fixed_sizes || !options.schedules.empty()) return false;
@@ -488,7 +489,7 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
   for (const auto& set : sets) {
     const auto shapes = open_shapes(graph, set);
     if (shapes && !shapes->empty()) continue;
-    if (sets.size() > 1) refuse("of several sizes, each must say all that the model leaves open");
+    if (sets.size() > 1) refuse("with several sizes, each must give all open sizes of the model");
     return false;
   }
   return true;

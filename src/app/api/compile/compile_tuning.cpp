@@ -73,7 +73,7 @@ std::optional<Candidate> CompileTuning::faster(const Candidate& made,
   const lower::Exactness exactness = maker_.request().exactness;
   if (!maker_.can_compare() || exactness == lower::Exactness::Bfloat16) {
     json_["why"] = maker_.can_compare() ? "there is nothing to choose for products of bfloat16"
-                                        : "nothing can be measured: " + maker_.not_compared();
+                                        : "the model can't be measured: " + maker_.not_compared();
     return std::nullopt;
   }
   const StoppableLimit limit(options_.stop);
@@ -90,7 +90,7 @@ std::optional<Candidate> CompileTuning::faster(const Candidate& made,
   }
   tell(*found);
   if (found->lines.empty()) {
-    json_["why"] = "no schedule is faster than the one that is chosen";
+    json_["why"] = "no schedule is faster than the chosen one";
     return std::nullopt;
   }
   maker_.take_tuned(found->lines);
@@ -122,9 +122,9 @@ bool CompileTuning::is_faster(const Candidate& tuned, const Candidate& made) {
     gain *= std::pow(after[k] / before[k], 1.0 / static_cast<double>(before.size()));
   json_["ratio"] = gain;
   const bool is_kept = !tuned.errors || tuned.errors->kept || !made.errors || !made.errors->kept;
-  if (before.empty()) json_["why"] = "nothing can be measured: " + maker_.not_compared();
-  else if (gain < kWorth) json_["why"] = "the whole is not faster with what was found";
-  else if (!is_kept) json_["why"] = "its rounding errors are larger than they may be";
+  if (before.empty()) json_["why"] = "the model can't be measured: " + maker_.not_compared();
+  else if (gain < kWorth) json_["why"] = "the whole model is not faster with the new schedules";
+  else if (!is_kept) json_["why"] = "its rounding errors exceed the limit";
   else return true;
   return false;
 }

@@ -1,5 +1,5 @@
-// What `compile` made, once more with schedules that were looked for by measuring; taken if that is faster as
-// a whole. Internal to compile.cpp.
+// Tunes the result of `compile`: compiles it again with schedules found by measuring, and keeps that if the
+// whole model is faster. Internal to compile.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What `compile` made, as its caller and --json see it. Internal to compile.cpp.
+// The result of `compile` for its caller and for --json. Internal to compile.cpp.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What a model computes in float64, if that is known within some time. Internal to compile.cpp.
+// Evaluates a model in float64, within a time limit. Internal to compile.cpp.
 #pragma once
 
 #include <filesystem>

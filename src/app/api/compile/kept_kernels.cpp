@@ -76,7 +76,7 @@ void read_json(const ReportJson& json, FoundKernels& found) {
     found.errors = Compiled::Errors{.module = json["errors"][0], .runtime = json["errors"][1]};
 }
 
-// Of what `fill` puts into a folder; of nothing, if the disk is full or may not be written.
+// Adds the files that `fill` puts into a folder; adds none if the disk is full or read-only.
 void add_entry(const EntryCache& cache, const std::string& key,
                const std::function<void(const fs::path&)>& fill) {
   try {
@@ -142,7 +142,7 @@ void keep_for_provider(const fs::path& cache, const OptimizedFiles& files,
   if (bytes_of(files.in) != fs::file_size(files.in) || bytes_of(files.out) != fs::file_size(files.out))
     return;
   const std::string own = fs::absolute(prepared_beside(cache)).string() + "/";
-  if (fs::absolute(files.out).string().starts_with(own)) return;  // the provider asked for it, and takes it
+  if (fs::absolute(files.out).string().starts_with(own)) return;  // the provider keeps its own
   const EntryCache entries(optimized_beside(cache),
                            {.runtime = runtime_version, .processor = files.kernels->processor});
   add_entry(entries, digest_of_file(files.in), [&](const fs::path& made) {

@@ -1,6 +1,5 @@
-// Kernels that `optimize --kernels` found before, beside the cache of measurements: for the same model,
-// options, machine and runtime. They are proved and measured again before they are taken. Internal to
-// optimize_file.cpp.
+// Kernels of earlier runs of `optimize --kernels`, beside the cache of measurements: for the same model,
+// options, machine and runtime. They are proved and measured again before use. Internal to optimize_file.cpp.
 #pragma once
 
 #include <filesystem>

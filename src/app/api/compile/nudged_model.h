@@ -1,6 +1,5 @@
-// A model with other last digits: how far its outputs are from the model's own is what rounding alone can do
-// to them. Where a quantiser, a comparison or a Floor lies behind, that is a whole step. Internal to
-// compile.cpp.
+// A model with changed last digits: the distance of its outputs from the model's own is the effect of
+// rounding alone. After a quantiser, a comparison or a Floor that is a whole step. Internal to compile.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace isomer::api {
 
-// Whether a node jumps: a small change of what it reads can be a large one of what it computes.
+// Whether a node jumps: a small change of its inputs can be a large change of its outputs.
 bool has_jumps(const Graph& graph);
 
 // Its float32 constants, each a few units in the last place larger or smaller; whole numbers stay, since

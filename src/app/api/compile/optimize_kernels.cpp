@@ -24,11 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the time for kernels: a search for graphs that have less to compute with any kernels; and the end,
-// in which the whole is proved, written and measured once more.
+// Shares of the time for kernels: a search for graphs with less work for any kernels; and the end, which
+// proves, writes and measures the whole once more.
 constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
-// Of the same, for one comparison with the runtime; what is surely faster or slower takes less.
-// Three are promised; what is proved is mostly the same, node by node.
+// Time for one comparison with the runtime; a clear result takes less. Three seconds are promised; most of
+// the proof compares equal nodes.
 constexpr double kSecondsAfterInterrupt = 1.5;
 // To measure kernels of an earlier run again, at one size.
 constexpr double kSecondsOfKept = 4;
@@ -79,7 +79,7 @@ class KernelRun {
     const Model made = load(found_.model);
     const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
     if (!check_models(from, to, found_.certificate).report.accepted)
-      return refused("the kernels that were kept are not proved equal");
+      return refused("the kernels of an earlier run are not proved equal");
     found_.is_kept = true;
     measure(std::exchange(found_.ratio, {}));
     return std::move(found_);
@@ -113,8 +113,8 @@ class KernelRun {
     };
   }
 
-  // Graphs that are offered: what was found for the runtime; and what has less to compute, whoever does that,
-  // without what helps the runtime's kernels alone: they are slow where ours are not.
+  // Candidate graphs: the result for the runtime; and the graph with the least work for any kernels, without
+  // rewrites that help only the runtime's kernels and are slow with ours.
   void add_graphs() {
     if (search_.found) extras_.equal.push_back({*search_.found, "optimize", search_.certificate});
     extras_.otherwise = search_.found;
@@ -265,7 +265,7 @@ class KernelRun {
       found_.json["beside_graph"] = {
           {"ratio", more.ratio.estimate}, {"low", more.ratio.low}, {"high", more.ratio.high}};
       if (more.ratio.low <= 1)
-        return unmeasured("what the graph search found is not surely slower without them");
+        return unmeasured("they do not make the result of the graph search faster with 95 % confidence");
     }
     found_.is_taken = true;
     found_.ratio = Interval{found_.time->ratio.estimate, found_.time->ratio.low, found_.time->ratio.high};
@@ -275,7 +275,7 @@ class KernelRun {
   void take_unconfirmed(const std::optional<Interval>& ratio) {
     found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, search_.ratio);
     if (found_.is_taken) found_.ratio = ratio;
-    else unmeasured("Ctrl-C came before the gain of kernels was sure");
+    else unmeasured("Ctrl-C came before the gain of kernels was confirmed");
   }
 
   const KernelSearch& search_;
@@ -316,9 +316,9 @@ FoundKernels confirm_kernels(const KernelSearch& search, FoundKernels kept) {
 void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::BadInput, "--kernels: " + why); };
   if (options.judge != Judge::Runtime)
-    refuse("kernels are taken by measuring, and --judge cost measures nothing");
+    refuse("kernels are chosen by measuring, and --judge cost measures nothing");
   if (options.runtime.name != "ort")
-    refuse(fmt::format("kernels are operators of ONNX Runtime, and --runtime is {}", options.runtime.name));
+    refuse(fmt::format("kernels are operators of ONNX Runtime, but --runtime is {}", options.runtime.name));
   if (files.sizes_from == 0) refuse("kernels are not made for sizes of 0");
 }
 

@@ -1,6 +1,6 @@
-// What `optimize --kernels` adds to what `optimize` found: kernels for regions of the model, or of one that
-// is equal to it, if the whole is surely faster so. The model has them as operators, and as functions of its
-// own, so that it runs and is proved equal without their library, too.
+// `optimize --kernels`: adds kernels to the result of `optimize`, for regions of the model, or of one that is
+// equal to it, if the whole is faster with 95 % confidence. The model has them as operators, and as local
+// functions, so that it also runs and is proved equal without their library.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// The folder that `compile` writes: files are made in a folder inside of it and moved when all of them are
-// there, so that a run that fails or is stopped leaves the folder as it was. Internal to compile.cpp.
+// The folder that `compile` writes. Files are made in a subfolder and moved when all of them are complete, so
+// a run that fails or is stopped leaves the folder unchanged. Internal to compile.cpp.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What all parts of the page share. The parts are joined into one function (IsomerReportPage.cmake has their order); they draw
-// what the element #data holds (report_data.cpp). Texts from models are only ever text nodes.
+// Shared by all parts of the page. The parts are joined into one function (IsomerReportPage.cmake has their order); they draw
+// the data of the element #data (report_data.cpp). Texts from models are only ever text nodes.
 const data = JSON.parse(document.getElementById('data').textContent);
 const { before, after, groups, regions, texts, widths, run, laws } = data;
 const SVG = 'http://www.w3.org/2000/svg';
@@ -35,7 +35,7 @@ function timeText(ns) {
 }
 const bytesText = b => b >= 1e6 ? digits(b / 1e6) + ' MB' : digits(b / 1e3) + ' kB';
 
-// A width in words. Costs have no unit: they are told as a share of the original.
+// A width as text. Costs have no unit: they are shown as a share of the original.
 function widthText(value) {
   if (widths.unit === 'time') return timeText(value);
   if (widths.unit === 'nodes') return plural(value, 'node');
@@ -62,7 +62,7 @@ for (const group of groups) {
   group.widthAfter = sum(group.regions.map(r => regions[r].widthAfter));
   group.nodesBefore = sum(group.regions.map(r => regions[r].before.length));
   group.nodesAfter = sum(group.regions.map(r => regions[r].after.length));
-  // The place to show first: where most was gained.
+  // The place to show first: the one with the largest gain.
   group.best = group.regions.reduce((a, b) => gain(regions[b]) > gain(regions[a]) ? b : a);
 }
 

@@ -1,4 +1,4 @@
-// What was done: all changes, and one of them with its law, its pictures, its witnesses and its places.
+// The changes: all of them, and one of them with its law, its pictures, its witnesses and its places.
 
 let chosen = { group: -1, region: -1 }, isPicked = false;  // by the reader; until then all of the ribbon is in colour
 
@@ -52,25 +52,25 @@ function drawDetail() {
     places(g)].filter(Boolean));
 }
 
-// What the step that gained most did to the time of its place. The run knows the interval; a certificate alone does not.
+// The gain of the best step, measured alone. Only the run has the interval; a certificate does not.
 function measuredText(region) {
   const ratio = Math.max(0, ...region.steps.map(s => data.steps[s][2]));
   if (!ratio) return null;
   const known = run && run.regions ? run.regions.find(r => r.ratio === ratio) : null;
   const interval = known && known.low ? ` [${ratioText(known.low)}, ${ratioText(known.high)}]` : '';
-  return html('p', { class: 'ratio' }, html('b', {}, `${ratioText(ratio)} times as fast${interval}`), ' in its place, measured', interval ? ' (95 % interval)' : '', '.');
+  return html('p', { class: 'ratio' }, html('b', {}, `${ratioText(ratio)}×${interval}`), ' faster, measured alone', interval ? ' (95 % interval)' : '', '.');
 }
 
 function witnesses(region) {
   const steps = region.steps.map(s => data.steps[s]);
   const facts = sum(steps.map(s => s[3]));
   const words = data.is_pairing ? 'The values that leave it were proved equal, pair by pair, by two witnesses: '
-    : region.steps.length ? `${steps.length === 1 ? 'One step was' : steps.length + ' steps were'} proved by two witnesses, each for all inputs: ` : 'These values depend on constants and known sizes only, and were computed with all digits. ';
+    : region.steps.length ? `${steps.length === 1 ? 'One step was' : steps.length + ' steps were'} proved by two witnesses, each for all inputs: ` : 'These values depend only on constants and known sizes, and were computed exactly. ';
   const how = region.steps.length || data.is_pairing ? 'both sides, written as weighted sets of integer points, are the same sets; and both sides, computed at random points modulo a prime, are the same numbers.' : '';
-  const about = facts ? ` ${plural(facts, 'fact')} about the bytes of constants took part, and ${facts === 1 ? 'was' : 'were'} checked on them.` : '';
+  const about = facts ? ` ${plural(facts, 'fact')} about the bytes of constants ${facts === 1 ? 'was' : 'were'} used and checked on the bytes.` : '';
   const most = 8;
   return html('div', {}, html('p', {}, words + how + about),
-    steps.length ? html('ol', { class: 'steps' }, steps.slice(0, most).map(s => html('li', {}, s[1] + (s[2] ? `, ${ratioText(s[2])} times as fast in its place` : '')))) : null,
+    steps.length ? html('ol', { class: 'steps' }, steps.slice(0, most).map(s => html('li', {}, s[1] + (s[2] ? `, ${ratioText(s[2])}× measured alone` : '')))) : null,
     steps.length > most ? html('p', { class: 'quiet' }, `and ${steps.length - most} more; isomer explain lists them`) : null);
 }
 
@@ -84,7 +84,7 @@ function places(g) {
   return html('div', { class: 'screen-only' }, html('h4', {}, g.regions.length > most ? `The first ${most} of ${plural(g.regions.length, 'place')}` : `All ${g.regions.length} places`), list);
 }
 
-// The end of a long name says most: the beginning is what gives way.
+// The end of a long name matters most, so the beginning is cut.
 function splitName(name) {
   const end = Math.max(0, name.length - 22);
   return html('span', { class: 'name', title: name }, html('span', {}, name.slice(0, end)), html('span', {}, name.slice(end)));

@@ -24,13 +24,13 @@ function drawCheck() {
   const [a, b, c] = [data.names.in, data.names.out, data.names.certificate].map(quoted);
   const sizes = data.fixed.map(s => ` --shape ${quoted(s)}`).join('');
   const commands = [
-    ['Prove every step again, without searching:', `isomer check ${a} ${b} ${c}${sizes}`],
-    ['The same with a program that has no optimizer in it:', `isomer-check ${a} ${b} ${c}${sizes}`],
-    ['What was done, in words, and what the checker is told:', `isomer explain ${c} --steps`],
+    ['Prove every step again, without a search:', `isomer check ${a} ${b} ${c}${sizes}`],
+    ['The same with a program that links no optimizer:', `isomer-check ${a} ${b} ${c}${sizes}`],
+    ['List the steps, as the checker reads them:', `isomer explain ${c} --steps`],
     ['Compare the outputs, and measure again:', `isomer compare ${a} ${b}${sizes}\nisomer bench ${a} ${b}${sizes}`]];
   if (!data.is_pairing) commands.push(['Search again:', `isomer optimize ${a} -o ${b}${data.fixed.length ? ' --fix-shape' + sizes : ''} --report report.html`]);
-  $('check').append(html('p', {}, 'This page is told by the optimizer; the certificate is what proves it. Its digests fit the two models. Nothing of this page has to be believed:'),
+  $('check').append(html('p', {}, 'The optimizer made this page; the certificate is the proof, and its digests match the two models. These commands check it:'),
     html('dl', { class: 'commands' }, commands.flatMap(([what, line]) => [html('dt', {}, what), html('dd', {}, html('pre', {}, line))])));
   const runtime = run && run.runtime && run.runtime.name ? `, ${run.runtime.title} ${run.runtime.version}` : widths.runtime ? `, ${widths.runtime}` : '';
-  $('footer').textContent = `isomer ${data.version}${runtime}. One file; it loads nothing.`;
+  $('footer').textContent = `isomer ${data.version}${runtime}. One file; it loads nothing from a network.`;
 }

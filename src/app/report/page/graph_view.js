@@ -108,7 +108,7 @@ class GraphView {
     if (spots.length && this.canvas.clientWidth) {
       if (this.scale < 0.4) this.scale = 0.6;
       const roomX = (this.canvas.clientWidth - this.stripWidth) / this.scale, roomY = this.canvas.clientHeight / this.scale;
-      // Of a region that is larger than the view, its beginning.
+      // The beginning of a region that is larger than the view.
       const middle = (axis, room) => {
         let low = Infinity, high = -Infinity;
         for (const p of spots) { low = Math.min(low, p[axis]); high = Math.max(high, p[axis]); }
@@ -166,7 +166,7 @@ class GraphView {
       const [x0, y0] = this.centre(s), [x1, y1] = this.centre(k);
       const from = y0 + NODE.height, bend = Math.max(10, Math.min(60, (y1 - from) / 2));
       g.moveTo(x0, from);
-      // A long one goes round what stands between.
+      // A long one goes around the nodes between.
       const side = this.layout.layer[k] - this.layout.layer[s] > 1 && Math.abs(x1 - x0) < NODE.width / 2 ? NODE.width * 0.62 : 0;
       if (side) { g.bezierCurveTo(x0, from + bend, x0 + side, from, x0 + side, from + bend + 14); g.lineTo(x0 + side, y1 - bend - 14); g.bezierCurveTo(x0 + side, y1, x1, y1 - bend, x1, y1); }
       else g.bezierCurveTo(x0, from + bend, x1, y1 - bend, x1, y1);

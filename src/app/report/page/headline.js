@@ -6,7 +6,7 @@ function drawHeadline() {
   const isFaster = run ? run.result === 'improved' && run.ratio : data.ratio;
   const parts = [];
   if (isFaster) {
-    parts.push(`${ratioText(ratio)} times as fast`);
+    parts.push(`${ratioText(ratio)}× faster`);
     if (run && run.low) parts.push(' ', html('span', { class: 'interval', title: '95 % interval' }, `[${ratioText(run.low)}, ${ratioText(run.high)}]`, html('span', { class: 'comma' }, ',')));
     else parts.push(',');
     parts.push(' ', html('span', { class: 'proved' }, 'proved equal'));
@@ -34,8 +34,8 @@ function drawFacts() {
   };
   const isChanged = regions.length > 0, both = isChanged ? (name, was, is) => fact(name, was, is) : (name, was) => fact(name, was);
   if (run && run.before && run.after) both('latency', timeText(run.before.latency_ns.median), timeText(run.after.latency_ns.median));
-  if (run && run.sizes) for (const at of run.sizes) fact(`at ${at.size}`, `${ratioText(at.ratio)} times as fast [${ratioText(at.low)}, ${ratioText(at.high)}]`);
-  if (data.widened) fact('16-bit floats computed in float32', `${plural(data.widened, 'value')}, rounded less`);
+  if (run && run.sizes) for (const at of run.sizes) fact(`at ${at.size}`, `${ratioText(at.ratio)}× [${ratioText(at.low)}, ${ratioText(at.high)}]`);
+  if (data.widened) fact('16-bit floats computed in float32', `${plural(data.widened, 'value')}, with less rounding`);
   both('nodes', grouped(before.op.length), grouped(after.op.length));
   if (run && run.bytes_in) both('file', bytesText(run.bytes_in), bytesText(run.bytes_out));
   if (run && run.before && run.before.peak_bytes && run.after.peak_bytes) both('peak memory', bytesText(run.before.peak_bytes), bytesText(run.after.peak_bytes));

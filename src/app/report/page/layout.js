@@ -7,9 +7,9 @@ function layout(graph, nodes) {
   const count = nodes.length, layer = new Int32Array(count), readers = nodes.map(() => []);
   // Numbers are in the order of computation: what is read comes first.
   for (let k = 0; k < count; ++k) for (const s of from[k]) { layer[k] = Math.max(layer[k], layer[s] + 1); readers[s].push(k); }
-  // What reads nothing here stands right before its first reader.
+  // A node without inputs here stands right before its first reader.
   for (let k = 0; k < count; ++k) if (!from[k].length && readers[k].length) layer[k] = Math.max(0, Math.min(...readers[k].map(r => layer[r])) - 1);
-  // What is joined with nothing here stands in rows behind all else.
+  // A node without neighbours here stands in rows after all others.
   const lone = [...layer.keys()].filter(k => !from[k].length && !readers[k].length), perRow = 4;
   if (lone.length > perRow) {
     let last = -1;

@@ -1,4 +1,4 @@
-// The ribbon: two bars, before above and after below, and what became what between them.
+// The ribbon: two bars, before above and after below, and ribbons from old to new nodes between them.
 
 // Segments of the bars, in the order of the original: a changed region each, and runs of unchanged nodes between them.
 function segmentsOf() {
@@ -9,7 +9,7 @@ function segmentsOf() {
   for (let n = 0; n < before.op.length; ++n) {
     const r = before.region[n];
     if (r === KEPT) {
-      // Where nothing changed, each node is worth a look.
+      // In an unchanged model each node is shown.
       if (!same || !regions.length) list.push(same = { kind: null, regions: [], before: [], after: [] });
       same.before.push(n);
       if (twin[n] >= 0) same.after.push(twin[n]);
@@ -25,7 +25,7 @@ function segmentsOf() {
   let last = -1;
   for (const s of list) {
     measure(s);
-    // What vanished has its place behind what was before it.
+    // A removed node has its place after the node before it.
     s.place = last = s.after.length ? Math.min(...s.after) : last + 1e-6;
   }
   return list;
@@ -77,7 +77,7 @@ function flowPath(s, top, bottom) {
 
 function segmentTip(s) {
   const change = `${widthText(s.widthBefore)} → ${widthText(s.widthAfter)}`;
-  if (s.kind === 'runtime') return `the runtime's own work: changes of layout, and kernels that it names by no node\n${change}`;
+  if (s.kind === 'runtime') return `the runtime's own work: changes of layout, and kernels without a node\n${change}`;
   if (s.kind === null) return `${regions.length ? `unchanged: ${plural(s.before.length, 'node')}\n` : ''}${opsText(before, s.before)}\n${regions.length ? change : widthText(s.widthBefore)}`;
   const titles = [...new Set(s.regions.map(r => groups[regions[r].group].title))];
   const more = titles.length > 2 ? `\nand ${titles.length - 2} more` : '';
@@ -100,7 +100,7 @@ function ribbonSvg(width, paint, isForFile) {
   if (widths.others_before + widths.others_after > 0)
     list.push({ kind: 'runtime', regions: [], before: [], after: [], widthBefore: widths.others_before, widthAfter: widths.others_after, place: Infinity });
   placed(list, width, total);
-  const root = svg('svg', { xmlns: SVG, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': 'before above, after below; ribbons join what became what' });
+  const root = svg('svg', { xmlns: SVG, viewBox: `0 0 ${width} ${height}`, role: 'group', 'aria-label': 'before above, after below; ribbons join old and new nodes' });
   const words = (x, y, text, size, fillWith, anchor) => svg('text', { x, y, fill: fillWith, 'font-size': size, 'text-anchor': anchor || 'start', 'font-family': 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif' }, text);
   root.append(words(0, top - 8, `before · ${widthText(totalBefore)}`, 14, paint('--ink')));
   root.append(words(0, bottom + 17, `after · ${widthText(totalAfter)}`, 14, paint('--ink')));
@@ -177,10 +177,10 @@ function drawRibbonText() {
     // The same nodes should take the same time; where they don't, the reader should know.
     const was = sum(data.kept[0].map(n => before.width[n])), is = sum(data.kept[1].map(n => after.width[n]));
     if (Math.max(was, is) > 1.15 * Math.min(was, is))
-      note.append(` The nodes that did not change took ${timeText(was)} in one model and ${timeText(is)} in the other: their neighbours or a busy machine, so that these widths are rough.`);
+      note.append(` The nodes that did not change took ${timeText(was)} in one model and ${timeText(is)} in the other: because of their neighbours or a busy machine, so these widths are rough.`);
   } else
     note.textContent = (widths.unit === 'cost' ? 'Widths are an analytic cost, not time' : 'Widths are numbers of nodes, not time') +
-      (widths.why ? `: the runtime could not be asked (${widths.why}).` : ': no runtime was asked.');
+      (widths.why ? `: the runtime measured no times (${widths.why}).` : ': no runtime was used.');
   const legend = $('legend');
   for (const kind of Object.keys(colourOf)) {
     const of = groups.filter(g => g.kind === kind);

@@ -1,13 +1,13 @@
-// What the search tried, proved and took; what was measured.
+// The candidates of the search: tried, proved and accepted; and the measurements.
 
 function drawSearch() {
   const measured = run && run.regions ? run.regions.filter(r => r.ratio > 0) : [];
   const proposers = run && run.search && run.search.proposers ? run.search.proposers.filter(p => p.tried > 0) : [];
   if (!measured.length && !proposers.length) { $('search-section').hidden = true; return; }
   const s = run.search;
-  $('search').append(html('p', { class: 'quiet' }, `${digits(run.seconds)} s: ${plural(s.states, 'graph')} looked at, ${plural(s.proofs, 'proof')} tried, ${plural(run.refused, 'idea')} not proved or not accepted${run.stopped_by === 'done' ? '; nothing was left to try.' : `; ended by the ${run.stopped_by}.`}`));
+  $('search').append(html('p', { class: 'quiet' }, `${digits(run.seconds)} s: ${plural(s.states, 'graph')} visited, ${plural(s.proofs, 'proof')} tried, ${plural(run.refused, 'candidate')} not proved or not accepted${run.stopped_by === 'done' ? '; all candidates were tried.' : `; ended by the ${run.stopped_by}.`}`));
   if (proposers.length) $('search').append(proposerTable(proposers));
-  if (measured.length) $('search').append(html('h4', {}, 'Changes that were measured in their place: how many times as fast, with the 95 % interval'), html('div', { class: 'chart' }, ratioChart(measured)));
+  if (measured.length) $('search').append(html('h4', {}, 'Changes that were measured alone: speedup with the 95 % interval'), html('div', { class: 'chart' }, ratioChart(measured)));
 }
 
 function proposerTable(proposers) {

@@ -11,7 +11,7 @@ struct im_rows<IM_PAIRS> {
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-// A process asks the system for these registers once.
+// A process requests these registers from the system once.
 static inline bool im_has_tiles() {
   static const bool has = syscall(SYS_arch_prctl, 0x1023, 18) == 0;
   return has;

@@ -1,5 +1,5 @@
-// What generated code calls: scalar functions as ONNX Runtime computes them, written so that loops of them
-// become vector code, and the tile of a matrix product. Needs libc and libm.
+// Functions that generated code calls: scalar functions with ONNX Runtime's results, written so that loops of
+// them vectorize, and the tile of a matrix product. Needs libc and libm.
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // ---- Where sizes are known only when a model runs
 
-// A tile of which END is told `columns`. Where it is HEIGHT rows high and COLUMNS wide, which is usual, END
-// has the sums from registers; where it is not, by way of memory.
+// A tile whose END gets `columns`. If it is HEIGHT rows high and COLUMNS wide, which is usual, END has the
+// sums from registers; otherwise through memory.
 template <int WIDTH, int COLUMNS, int HEIGHT, class END>
 IM_INLINE void im_open_tile(int64_t rows, int64_t columns, const im_left& l, const float* b, float* tile,
                             bool goes_on, const END& end) {
@@ -18,7 +18,7 @@ IM_INLINE void im_open_tile(int64_t rows, int64_t columns, const im_left& l, con
   }
 }
 
-// Tiles of so many rows, which come in blocks, each so high at most.
+// The number of row tiles, in blocks, each at most `height` high.
 IM_INLINE int64_t im_open_row_tiles(int64_t rows, int64_t block, int64_t height) {
   return rows / block * ((block + height - 1) / height) + (rows % block + height - 1) / height;
 }

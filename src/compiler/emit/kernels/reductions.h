@@ -1,4 +1,4 @@
-// What a largest or smallest number of nothing is.
+// The maximum and minimum of an empty set.
 template <class T>
 IM_INLINE T im_least_of() {
   return (T)-1 < 0 ? (T)((uint64_t)1 << (sizeof(T) * 8 - 1)) : (T)0;

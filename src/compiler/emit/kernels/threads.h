@@ -40,8 +40,8 @@ static inline int im_for(im_team*, int64_t count, int64_t, const F& f) {
 // Looks for work that a thread has before it sleeps: about a tenth of a millisecond, longer than most loops
 // that are not divided.
 enum { IM_SPINS = 2000 };
-// Parts for each thread. With one, all wait for whom the system lets wait; but more read more of what they
-// share: with two, mobilenet_v2 took a tenth longer on two threads.
+// Parts for each thread. With one part all threads wait for a thread that the system delays; but with more
+// parts, more data is read twice: with two, mobilenet_v2 took a tenth longer on two threads.
 #if !defined(IM_PARTS)
 #define IM_PARTS 1
 #endif
@@ -52,7 +52,7 @@ struct im_team {
   int (*body)(const void* what, int64_t low, int64_t high, int64_t thread);
   const void* what;
   int64_t count, size;           // `size`: of a part
-  alignas(64) int64_t open;      // parts that nobody has taken
+  alignas(64) int64_t open;      // parts that are not taken
   alignas(64) int64_t done;      // parts that are done
   int failed;                    // whether one of them says so
   alignas(64) int is_taken;      // by a run; another one that comes meanwhile does without
@@ -76,8 +76,7 @@ static inline void im_pause() {
 #endif
 }
 
-// Takes a part and does it; 0: there is none. Who has taken one knows that the rest of the team stays as it
-// is.
+// Takes a part and does it; 0: there is none. While a thread has a part, the rest of the team stays as it is.
 static inline int im_take_part(im_team* team, int64_t thread) {
   int64_t open = __atomic_load_n(&team->open, __ATOMIC_RELAXED);
   do {
@@ -99,7 +98,7 @@ static inline int im_share(im_team* team, int64_t count, int64_t size, int64_t p
   __atomic_store_n(&team->failed, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&team->done, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&team->open, parts, __ATOMIC_SEQ_CST);
-  // Who falls asleep says so before it looks a last time.
+  // A thread announces its sleep before its last check.
   if (__atomic_load_n(&team->sleepers, __ATOMIC_SEQ_CST) > 0) {
     pthread_mutex_lock(&team->mutex);
     pthread_cond_broadcast(&team->wake);

@@ -1,8 +1,8 @@
 // ---- The tile of a matrix product:
 //   tile[m][n] = Σ_{r, q, k} a[m·am + r·ar + q·aq + k·ak] · b[r][q][k][n],  n < WIDTH
 
-// A tile goes by stripes of so many columns, where more would leave registers for few rows: with sixteen
-// registers of eight numbers, six rows of two beat two rows of four.
+// The columns of a stripe; a tile goes by stripes where more columns would leave registers for few rows: with
+// sixteen registers of eight numbers, six rows of two beat two rows of four.
 #if defined(__AVX512F__)
 enum { IM_LANES = 16, IM_REGISTERS = 31, IM_STRIPE = 64 };
 #elif defined(__AVX2__)
@@ -33,8 +33,8 @@ struct im_rows {
   };
 };
 
-// After so many products a sum is put aside and begun again: what is added to a long sum loses its last
-// digits. A module that has to be more exact says fewer.
+// After this number of products a sum is stored and begun again, because adding to a long sum loses last
+// digits. A module that must be more accurate sets a smaller number.
 #if !defined(IM_STEPS)
 #define IM_STEPS 256
 #endif
@@ -58,8 +58,8 @@ IM_INLINE void im_store(float* p, im_vector a) {
   memcpy(p, &a, N * 4);
 }
 
-// COLUMNS of a panel are wanted. end(m, n, count, sums) is told what came out, a vector of each row at a
-// time; without one (NONE), all is left in the tile.
+// COLUMNS of a panel are used. end(m, n, count, sums) gets the results, a vector of each row at a time;
+// without one (NONE), all stay in the tile.
 struct im_none {};
 template <class END>
 struct im_is_end {
@@ -149,7 +149,7 @@ static __attribute__((noinline)) void im_stripe_rows(const im_left& l, const flo
   }
 }
 
-// The end of what is FIRST columns further.
+// The end of an element FIRST columns further.
 template <int FIRST, class END>
 struct im_shifted {
   const END& end;
@@ -184,14 +184,14 @@ template <int WIDTH>
 struct im_tiles<WIDTH, 0> {
   static void run(int64_t, const im_left&, const float*, float*, bool = false) {}
 };
-// So many rows that tiles are about equally high.
+// The number of rows for tiles of about equal height.
 template <int WIDTH>
 constexpr int64_t im_tile_height(int64_t rows) {
   if (rows < 1) return 1;
   return (rows + (rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most - 1) /
          ((rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most);
 }
-// Tiles of so many rows, which come in blocks.
+// The number of row tiles, in blocks.
 template <int WIDTH>
 constexpr int64_t im_row_tiles(int64_t rows, int64_t block) {
   if (rows < 1) return 0;

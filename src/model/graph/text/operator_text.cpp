@@ -299,7 +299,7 @@ class Reading {
     return out;
   }
 
-  // ---- Depth: whoever reads, computes or forgets an expression calls itself for each of its levels
+  // ---- Depth: reading, computing or freeing an expression recurses once for each of its levels
 
   class Level {
    public:

@@ -1,4 +1,4 @@
-// Any bytes as operators of one's own: refused with a line, or read.
+// Any bytes as custom operators: rejected with a line, or read.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

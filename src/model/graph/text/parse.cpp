@@ -182,7 +182,8 @@ Status Parser::attributes(Node& node) {
   return scanner_.expect('>');
 }
 
-// What the reader of files asks of a node, too, by the same code: no operator may ignore what a text says.
+// The same checks of a node as in the reader of files, by the same code: no operator may ignore a part of the
+// text.
 Status Parser::check(const Node& node, std::size_t place) const {
   CallForm form{.domain = node.domain,
                 .op = node.op,

@@ -1,4 +1,4 @@
-// Scanner: the words of ONNX's text syntax, with the place of what went wrong.
+// Scanner: the words of ONNX's text syntax, with the place of an error.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A graph in ONNX's own text syntax (onnx.parser, onnx.printer): the language of golden tests, of
-// rules, and of what people are shown.
+// rules, and of displayed graphs.
 //
 //   <ir_version: 8, opset_import: ["" : 17]>
 //   agraph (float[N, 128] x) => (float[N, 4] y) <float[128, 4] w = {...}, float[N, 4] t> {

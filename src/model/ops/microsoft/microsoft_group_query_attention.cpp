@@ -1,8 +1,8 @@
-// com.microsoft.GroupQueryAttention: ONNX's Attention with keys and values that go on where those of a cache
-// end, which is where seqlens_k says for each sequence: so many positions are in use, less one, and the new
-// ones are the last of them (in the first prompt, the first). Query i looks at keys up to its own position,
-// or up to the last that is in use. With do_rotary queries and new keys are turned by their positions first.
-// What the cache has beyond what is in use is zero.
+// com.microsoft.GroupQueryAttention: ONNX's Attention with keys and values that continue those of a cache.
+// seqlens_k gives the end for each sequence: the number of used positions minus one; the new ones are the
+// last of them (in the first prompt, the first). Query i attends to keys up to its own position, or up to the
+// last used one. With do_rotary queries and new keys are first rotated by their positions. The cache is zero
+// beyond the used positions.
 #include <algorithm>
 
 #include "model/ops/shared/composition.h"

@@ -25,7 +25,7 @@ Packing read_packing(const Call& call) {
   return out;
 }
 
-// A tensor of so many elements as if it were of these extents.
+// Reads a tensor with the same number of elements as if it had these extents.
 Expr flat_at(const Call& call, const Composition::Tensor& x, const std::vector<Index>& at,
              const Dims& shape) {
   if (!call.may_equal(product(x.shape()), product(shape)))

@@ -24,7 +24,7 @@ Definition define_rotary_embedding(const Call& call) {
     if (heads == 0 && !width.is_concrete()) return opaque("heads of a symbolic size");
     if (heads == 0) heads = width.concrete() / (2 * half.concrete());
     if (heads < 1 || !call.may_equal(Dim::mod(width, heads), 0))
-      return invalid("so many heads can't be", "num_heads");
+      return invalid("this number of heads is impossible", "num_heads");
     attributes.set("num_heads", heads);
   }
   Composition::Operands inputs{c.input(0), c.input(2), c.input(3)};

@@ -36,7 +36,7 @@ Definition define_skip(const Call& call, bool simplified) {
   if (beta > 0 && call.has(beta)) y = y + f.input(beta)(q.back());
   f.output(q, y);
   if (call.output_count > 3) {
-    // Two outputs that nobody reads stand between.
+    // Two unused outputs stand between.
     for (int k = 0; k < 2; ++k) {
       const auto r = f.axes(over.kept());
       f.output(r, size.at(to_indices(r)) * 0.0);

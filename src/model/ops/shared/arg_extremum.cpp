@@ -13,7 +13,7 @@ Definition define_arg_extremum(const Call& call, Reduction extremum) {
   const auto over = ReducedAxes::only(call.shape(0), *axis);
   if (over.is_empty()) return opaque("a reduction of no elements");
   call.need(product(over.kept()) * (product(over.extents()) - Dim(1)));
-  // Of no elements the runtime forgets axes that count from the end.
+  // For an empty tensor the runtime ignores axes that count from the end.
   if (call.integer("axis", 0) < 0) call.need(product(call.shape(0)) - Dim(1));
   const bool last = call.flag("select_last_index", false);
 

@@ -1,5 +1,5 @@
-// What ArgMax and ArgMin share: where along an axis the largest or smallest element is; the first such place,
-// or the last.
+// Shared by ArgMax and ArgMin: the position of the largest or smallest element along an axis; the first such
+// position, or the last.
 #pragma once
 
 #include "model/ops/shared/define.h"

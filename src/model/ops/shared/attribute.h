@@ -1,6 +1,5 @@
-// Attribute: a node's attribute value. What formulas read is parsed; what they never read (graphs, types,
-// sparse tensors, references inside functions) is carried as the bytes it had in the file, so that it
-// survives untouched.
+// Attribute: a node's attribute value. Kinds that formulas read are parsed; others (graphs, types, sparse
+// tensors, references inside functions) are kept as their bytes in the file, so that they stay unchanged.
 #pragma once
 
 #include <cstdint>

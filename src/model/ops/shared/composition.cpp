@@ -66,8 +66,8 @@ class Writer {
   std::unordered_map<const ExprNode*, ExprRef> done_;
 };
 
-// That two extents are equal, the whole needs as the part does. Of sizes that the runtime refuses for the
-// part (no elements, mostly) it may make something for the whole: nothing is said there.
+// The whole needs equal extents wherever the part does. At sizes that the runtime rejects for the part
+// (mostly empty tensors) it may accept the whole: nothing is promised there.
 void take_over(const Call& call, const std::vector<SizeCondition>& conditions) {
   using enum SizeCondition::Kind;
   for (const SizeCondition& c : conditions) {

@@ -7,7 +7,7 @@
 namespace isomer {
 
 // The definition of a part of another operator's formula. No file has such a call, so its form and its types
-// are not asked for; else as `define`, which is operator.cpp's, too.
+// are not checked; otherwise as `define`, which is operator.cpp's too.
 Definition define_part(const Operator& op, const Call& call);
 
 class Composition {

@@ -1,4 +1,4 @@
-// What CumSum and CumProd share: a fold of all elements up to each position, along an axis.
+// Shared by CumSum and CumProd: a fold of all elements up to each position, along an axis.
 #pragma once
 
 #include "model/ops/shared/define.h"

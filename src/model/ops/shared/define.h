@@ -45,7 +45,7 @@ Definition elementwise(const Call& call, Fn fn, TypeTest accepts = is_number);
 // The same for inputs of different types; what types they may have is the caller's to check.
 Definition broadcasting(const Call& call, const std::function<Expr(const std::vector<Expr>&)>& f);
 
-// Whole numbers are divided by input 1: none of what is known of it may be 0.
+// Whole numbers are divided by input 1: none of its known numbers may be 0.
 void need_divisor(const Call& call);
 
 // The only element of an input: its value where that is known, else a read of it. The input must have one

@@ -1,4 +1,4 @@
-// What MaxPool, AveragePool and LpPool share: the taps of their windows.
+// Shared by MaxPool, AveragePool and LpPool: the taps of their windows.
 #pragma once
 
 #include "model/ops/shared/window.h"

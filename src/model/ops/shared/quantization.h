@@ -46,9 +46,9 @@ class QuantizedComposition : public Composition {
   const Call& call_;
 };
 
-// Whether sums of so many products of operands of 8 bits, each less its zero point, and a bias fit into 32
-// bits, so that the integers in which a runtime adds them up are whole numbers. The bias is an input, absent
-// if negative.
+// Whether sums of `terms` products of 8-bit operands, each minus its zero point, and a bias fit into 32 bits,
+// so that the integers in which a runtime adds them are whole numbers. The bias is an input, absent if
+// negative.
 bool sums_fit(const Call& call, const Dim& terms, int bias);
 // Throws OpaqueCall unless these inputs are integers of 8 bits.
 void require_bytes(const Call& call, std::initializer_list<int> inputs);

@@ -1,7 +1,7 @@
-// What RNN, GRU and LSTM share: a sequence X [steps, batch, input], weights W [directions, gates · hidden,
+// Shared by RNN, GRU and LSTM: a sequence X [steps, batch, input], weights W [directions, gates · hidden,
 // input] and R [directions, gates · hidden, hidden], biases B [directions, 2 · gates · hidden], and states
-// [batch, hidden] that go from step to step. The product with W is one stage for all steps; each step is
-// stages of its own, so that their number has to be known, and small.
+// [batch, hidden] that go from step to step. The product with W is one stage for all steps. Each step has its
+// own stages, so the number of steps has to be known, and small.
 #pragma once
 
 #include <string_view>
@@ -20,7 +20,7 @@ class Recurrent {
   struct Step {
     int direction = 0;
     std::int64_t time = 0;
-    std::vector<Tensor> states;  // the first is what the outputs tell
+    std::vector<Tensor> states;  // the first is the one that the outputs contain
   };
 
   // Throws OpaqueCall, IllegalCall. `activations` are those that the operator has by default.

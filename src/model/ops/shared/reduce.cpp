@@ -23,12 +23,12 @@ ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
   }
   ReducedAxes over(shape, std::move(reduced));
   if (over.is_empty() && !fold.of_nothing) throw OpaqueCall("a reduction of no elements");
-  // Of nothing an extremum is infinite, but integers have a smallest one; and of nothing the runtime says
-  // that the mean is 0.
+  // An extremum over an empty domain is infinite, but integers have a smallest one; the runtime returns 0 as
+  // the mean of an empty domain.
   const Dim missing = product(over.kept()) * (product(over.extents()) - Dim(1));
   if (!fold.of_nothing && is_float(call.type(0)) && fold.finish == nullptr) call.need(missing);
   else if (!fold.of_nothing) call.exact_if(missing);
-  // Of no elements the runtime forgets axes that count from the end, though it runs where that makes no
+  // For an empty tensor the runtime ignores axes that count from the end, though it runs where that makes no
   // difference.
   if (values && std::ranges::any_of(*values, [](std::int64_t a) { return a < 0; }))
     call.runs_if(product(shape) - Dim(1));

@@ -1,5 +1,5 @@
-// What the ten Reduce operators share: which axes they reduce, as attribute or input of their opset, and
-// their definition.
+// Shared by the ten Reduce operators: the axes they reduce, as attribute or input of their opset, and their
+// definition.
 #pragma once
 
 #include "model/ops/shared/reduced_axes.h"

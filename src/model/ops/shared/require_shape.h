@@ -1,5 +1,5 @@
-// That an input has the shape which its operator asks for. A formula reads zeros outside of a tensor, so that
-// one of another shape would get a meaning that no runtime gives it.
+// Checks that an input has the shape which its operator requires. A formula reads zeros outside of a tensor,
+// so that one of another shape would get a meaning that no runtime gives it.
 #pragma once
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 namespace isomer {
 namespace {
 
-// A list attribute of so many values, none below `least`; `otherwise` if it is absent.
+// A list attribute of `size` values, none below `least`; `otherwise` if it is absent.
 std::vector<std::int64_t> read_list(const Call& call, const std::string& name, std::size_t size,
                                     std::int64_t least, std::int64_t otherwise) {
   const auto list = call.integers(name);

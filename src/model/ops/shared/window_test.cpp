@@ -52,7 +52,7 @@ TEST(Window, RefusesKernelsThatAreEmptyMissingOrNotTheWeights) {
             "kernel_shape");
 }
 
-// A Conv fails while it runs. Of a pool with a stride the standard has no window, and ONNX Runtime one.
+// A Conv fails while it runs. For a pool with a stride the standard has no window, and ONNX Runtime has one.
 TEST(Window, IsOpaqueForAKernelLargerThanThePaddedInput) {
   using testing::HasSubstr;
   EXPECT_THAT(opaque_reason("Conv", float_call(13, {{1, 2, 2, 8}, kWeight})), HasSubstr("larger"));

@@ -89,7 +89,7 @@ constinit const Proposer kGenerated{
 
 constinit const Proposer kUser{
     .name = "user",
-    .title = "a rule of your own",
+    .title = "a custom rule",
     .law = "l(x) = r(x) for all x and all sizes",
     .finds = "Applies the rules that are given with --rules, each proved again in its place.",
     .propose = nullptr,

@@ -1,6 +1,6 @@
-// Proposals by rules: the pack that comes with the program, which nobody wrote (rules/generated.rules), and
-// the user's own. Both by the same path: what matches is written anew, and proved at its site like anything
-// else.
+// Proposals by rules: the pack of enumerated rules that is compiled into the program (rules/generated.rules),
+// and the user's own rules. Both by the same path: a match is rewritten, and proved at its site like any
+// other proposal.
 #pragma once
 
 #include "optimizer/facts/proposal.h"
@@ -8,8 +8,8 @@
 
 namespace isomer {
 
-// What a book says of a graph. What does not save anything by the analytic cost is proposed only to those who
-// take any price, or look further (`relaxed`) if it adds no operators.
+// The proposals of a book for a graph. A rewrite without a saving by the analytic cost is proposed only if
+// any price is accepted, or to strategies that look further (`relaxed`) if it adds no operators.
 Proposals propose_by_rules(const Graph& graph, const Inference& inference, const ProposeOptions& options,
                            const rules::RuleBook& book, const std::string& kind);
 

@@ -11,7 +11,7 @@ using testing::operators;
 using testing::program;
 using testing::weight;
 
-// All results of what is proposed and proved, as operators in order.
+// The results of all proposals that are proved, as operators in order.
 std::set<std::string> found(const Graph& graph, bool any_price = false) {
   std::set<std::string> out;
   for (std::size_t k = 0; k < 64; ++k) {

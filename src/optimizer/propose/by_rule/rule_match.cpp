@@ -41,7 +41,7 @@ bool is_same_word(const Site& site, NodeId x, NodeId y) {
   for (std::size_t i = 0; i < inputs(a); ++i) {
     const Value v = a.inputs[i], w = b.inputs[i];
     if (v.exists() != w.exists()) return false;
-    // Parameters; operands may be constants, too, and are compared by whoever asks for them.
+    // Parameters; operands may be constants too, and are compared by the code that reads them.
     if (!v.exists() || is_float(site.inference.of(v).type)) continue;
     if (!is_same_value(site, v, w)) return false;
   }

@@ -1,4 +1,4 @@
-// Where a pattern of a rule is found in a graph: what its variables and words stand for there.
+// Matches of a rule's pattern in a graph: the values of its variables and words there.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ struct RuleMatch {
   std::map<Value, Value> biases;   // of convolutions that were matched without them, by their weights
 };
 
-// All matches of what the net has for a value, where it is the first output. Siblings, outputs of one
-// pattern that share a variable, are found as many as there are.
+// All matches of the net's patterns at a value, where it is the first output. Siblings, outputs of one
+// pattern that share a variable, are all found.
 std::vector<RuleMatch> matches_at(const Site& site, const rules::PatternNet& net, Value value);
 
 }  // namespace isomer

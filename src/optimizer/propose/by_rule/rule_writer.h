@@ -1,4 +1,4 @@
-// What a rule says of a place where it matches, as a proposal.
+// A rule at a place where it matches, as a proposal.
 #pragma once
 
 #include <optional>

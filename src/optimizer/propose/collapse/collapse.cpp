@@ -1,10 +1,10 @@
-// collapse: a region that is affine in one activation is what it does to impulses and to zeros.
+// collapse: a region that is affine in one activation is determined by its response to impulses and to zeros.
 //
-// How an output looks at the input (channels, groups, windows, strides, in whatever layout) is read off the
-// composed formulas (optimizer/facts/region_reads.h). The weights are the region's own nodes applied to
-// impulses, so no block has to be known by name: the new program is Conv(x, K) with K computed from the old
-// weights by the old operators. Whether that is true at every position, borders included, is for the prover
-// to say. Folding K afterwards computes it in float64 and rounds once.
+// The composed formulas (optimizer/facts/region_reads.h) show how an output reads the input: channels,
+// groups, windows, strides, in any layout. The weights are the region's own nodes applied to impulses, so no
+// block has to be known by name: the new program is Conv(x, K) with K computed from the old weights by the
+// old operators. The prover decides whether that is true at every position, borders included. Folding K
+// afterwards computes it in float64 and rounds once.
 #include "optimizer/propose/collapse/collapse.h"
 
 #include <fmt/format.h>
@@ -87,8 +87,8 @@ std::optional<RegionMap> at_real_sizes(RegionMap map, const Dims& x, const Dims&
   return map;
 }
 
-// Whether somewhere in the region windows look at what windows made: then borders may be otherwise than those
-// of one window. Elsewhere the prover alone is asked.
+// Whether a window in the region reads the output of another window: then borders may differ from those of
+// one window. Elsewhere the prover alone decides.
 bool has_inner_borders(const RegionRunner& runner) {
   const Graph& program = runner.program();
   std::map<Value, int> depth;
@@ -192,7 +192,7 @@ bool mixes(const RegionRunner& runner) {
   return false;
 }
 
-// Of a constant that is added to each image of the output.
+// The number of elements of a constant that is added to each image of the output.
 std::int64_t map_elements(const RegionForm& form, const Machine& machine) {
   double out = 1;
   for (const FormDigit& d : form.output)

@@ -15,8 +15,8 @@ struct Collapsed {
   bool has_map = false;  // a constant of the output's size is added
 };
 
-// The forms of a region that may pay, the best one first; none: `why` not. `any_price`: also those that the
-// price says no to.
+// The forms of a region that may be faster, the best one first; none: `why` not. `any_price`: also those that
+// the price rejects.
 std::vector<Collapsed> collapse_region(const Site& site, const LinearRegion& region, bool any_price,
                                        std::string& why);
 

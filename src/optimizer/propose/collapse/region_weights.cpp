@@ -61,7 +61,7 @@ struct RegionWeights::Run {
   Extents spatial, places;  // of the windows: extents, and where the first impulse is
   Extents outputs;          // of the windows
   std::size_t carrier = 0;  // which batch digit counts the impulses
-  std::int64_t runs = 1;    // impulses are cut into so many pieces
+  std::int64_t runs = 1;    // the number of pieces that the impulses are cut into
 };
 
 RegionWeights::RegionWeights(ProgramBuilder& b, const RegionRunner& runner, const RegionForm& form,
@@ -298,7 +298,7 @@ std::optional<Value> RegionWeights::response(Run& run) {
   if (!found) found = cut_run_for(impulses());
   if (!found) return std::nullopt;
   run = *found;
-  // Without what is added, or, where that is not told apart, less what is made of zeros.
+  // Without the shift, or, where it is unknown, minus the response to zeros.
   const auto zeros = affine_ ? run.runner->shifts() : RegionRunner::Shifts{};
   Value answer = images(run);
   answer = run.runs > 1 ? answer_in_pieces(answer, run, zeros.value_or(RegionRunner::Shifts{}))

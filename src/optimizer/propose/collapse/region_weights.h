@@ -1,4 +1,4 @@
-// The weights of a form (optimizer/facts/region_form.h): what a linear region makes of impulses and of zeros.
+// The weights of a form (optimizer/facts/region_form.h): a linear region's response to impulses and to zeros.
 #pragma once
 
 #include <optional>
@@ -14,9 +14,9 @@ namespace isomer {
 // Whether what the region makes of zeros is the same at all places of the windows; nullopt: not known.
 std::optional<bool> is_even(const RegionRunner& runner, const RegionForm& form);
 
-// Whether floats have the digits of what the region computes, and will have them in another order: of
-// (x + 1e8) - 1e8 and (x · 1e30) · 1e-30 they leave few, and who rounds so may want it; x - 1e8 may be the
-// second half of it. What is not known counts as no.
+// Whether floats keep the digits of the region's result, also in another order: (x + 1e8) - 1e8 and (x ·
+// 1e30) · 1e-30 leave few digits, and a model may round in this way on purpose; x - 1e8 may be the second
+// half of such a pair. Unknown counts as no.
 bool keeps_digits(const RegionRunner& runner, const RegionForm& form);
 
 // A shape of the input with a batch of one and windows that are just large enough to show all borders.
@@ -33,7 +33,7 @@ class RegionWeights {
   // `affine`: the region adds constants somewhere.
   RegionWeights(ProgramBuilder& b, const RegionRunner& runner, const RegionForm& form, bool affine);
 
-  // Whether groups, channels and outputs are of known extents: nothing else may be asked otherwise.
+  // Whether groups, channels and outputs have known extents: the other functions require it.
   bool are_possible() const { return are_possible_; }
   std::int64_t groups() const { return product_of(group_sizes_); }
   std::int64_t outputs() const { return product_of(output_sizes_); }

@@ -45,7 +45,7 @@ Integers permuted(const Node& node, std::size_t rank, std::size_t at) {
   return out;
 }
 
-// Of an Unsqueeze the axes are those of the output.
+// The axes of an Unsqueeze are those of the output.
 Integers unsqueezed(Integers axes, std::size_t rank, std::size_t at) {
   const std::size_t made = rank + axes.size();
   for (std::int64_t& a : axes) a = normalized(a, made);
@@ -243,7 +243,7 @@ void LaneWriter::consider_folded(const Node& node, const std::vector<LaneOperand
     std::vector<Plan> more;
     for (const Plan& plan : plans)
       for (std::size_t axis = 0; axis < inputs[k]->shape.size(); ++axis) {
-        // Lanes of an extent that has a name could not be told apart again by affine positions.
+        // Lanes of a named extent could not be separated again by affine positions.
         if (!inputs[k]->shape[axis].is_concrete()) continue;
         more.push_back(plan);
         more.back().inputs[k].layout = {axis, true};

@@ -1,9 +1,9 @@
-// Writes a computation that is done in several lanes as one on all of them: a value of every lane becomes one
-// value with the lanes along an axis of its own, or in front of the positions of an axis that it has.
+// Writes a computation of several lanes as one computation on all of them. A value of every lane becomes one
+// value with the lanes along an additional axis, or in front of the positions of an existing axis.
 //
-// Which axes are free to carry lanes is read off the formula of the node on the larger values (axis_roles):
-// every input's lanes run along one axis of the output, and nobody else sees that. Where values have their
-// lanes elsewhere, they are turned.
+// The formula of the node on the larger values (axis_roles) shows which axes may carry lanes: every input's
+// lanes run along one axis of the output, and nothing else reads across them. Values with lanes elsewhere are
+// transposed.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct LaneOperand {
   Dims shape;  // in one lane
   bool has_lanes = false;
   Value shared = Value::none();      // the same in all lanes
-  std::optional<Tensor> known = {};  // small, of what is shared
+  std::optional<Tensor> known = {};  // small, of a shared value
   std::vector<Value> separate = {};  // not stacked yet
   bool is_constant = false;          // stacking and turning is done beforehand
   struct Form {
@@ -43,7 +43,8 @@ class LaneWriter {
   LaneWriter(const Site& site, ProgramBuilder& builder, std::int64_t lanes, bool stacks)
       : site_(site), b_(builder), lanes_(lanes), stacks_(stacks) {}
 
-  // What a node makes of these (nullptr: absent); nullopt: lanes would meet, or nobody knows.
+  // The output of a node for these inputs (nullptr: absent); nullopt: lanes would mix, or their axes are
+  // unknown.
   std::optional<LaneOperand> write(const Node& node, const std::vector<LaneOperand*>& inputs);
   // The value with its lanes there; nullopt: more than one extent has a name and changes its place.
   std::optional<Value> in(LaneOperand& operand, LaneLayout layout);

@@ -67,7 +67,7 @@ class Chosen {
     return site_.made_by(x, "LogSoftmax") && site_.only_reader(x) && site_.graph.opset("") >= 13 &&
            axis_of(site_, x.node, x, -1) == axis_;
   }
-  // With what makes it, where that says of which sign it is: the functions may ask for that.
+  // Includes the node that makes it, if that node determines its sign: the functions may need the sign.
   Value with_sign(Value x) {
     for (const char* op : {"Softmax", "Exp", "Sigmoid"})
       if (site_.made_by(x, op) && site_.only_reader(x))

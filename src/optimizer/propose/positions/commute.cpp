@@ -1,10 +1,11 @@
-// commute: move what adds elements up towards the inputs, and what makes a tensor larger towards the outputs.
+// commute: moves operations that add elements up towards the inputs, and operations that make a tensor larger
+// towards the outputs.
 //
 // A mover is a node that is linear in one activation and touches only some of its axes: means, pools,
 // repetitions, resizes. It passes a node in which these axes are parallel, with the axes followed from output
 // to input (or back) by the roles that the node's formula gives them. Movement of data passes any such node,
-// what adds elements up only those that are linear. The whole way is one claim: it ends where somebody else
-// needs a value whole, so that nothing is computed twice. What only selects elements is needed.cpp's.
+// sums pass only those that are linear. The whole path is one claim: it ends where another reader needs a
+// value whole, so that nothing is computed twice. Pure selection of elements is needed.cpp's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ std::optional<Mover> mover_at(const Site& site, NodeId id) {
   if (read.empty() || !std::ranges::all_of(read, is_first)) return std::nullopt;
   const auto formula = site.formula(id);
   if (!formula || !is_float(formula->output(0).type)) return std::nullopt;
-  // Of one value that is read twice only movement is linear for sure.
+  // For one value that is read twice only movement is certain to be linear.
   const bool is_data = moves_data(*formula->output(0).value);
   if (read.size() > 1 ? !is_data : linearity(*formula, 0, 0) != Linearity::Linear) return std::nullopt;
   // Constants of a floating type take part in the value: a product, not a mover.

@@ -1,9 +1,9 @@
-// needed: compute only what anyone reads (optimizer/facts/needed_positions.h).
+// needed: computes only the positions that are read (optimizer/facts/needed_positions.h).
 //
-// A region is what hangs together by values of which not all is needed. It is written anew with less: slices
-// of what it reads, windows with their pads where they touch the border, weights without the columns that
-// nobody reads. Nothing is computed twice, as no reader needs the rest. Where a node at the region's
-// beginning saves less than the slices before it cost, it stays as it is.
+// A region consists of nodes connected by values of which not all is needed. It is rewritten with less:
+// slices of its inputs, windows with their pads where they touch the border, weights without unread columns.
+// Nothing is computed twice, as no reader needs the rest. A node at the region's beginning stays as it is if
+// it saves less than the slices before it cost.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 namespace isomer {
 namespace {
 
-// Of one claim, the last ones; the others are for the next round. Of a look-up by computed indices every
-// function is asked for all that it may find, which multiplies what has to be compared.
+// Limits for one claim, which takes the last nodes; the others are for the next round. For a look-up by
+// computed indices every function is compared at all positions that it may select, which multiplies the work.
 constexpr std::size_t kMostNodes = 64, kMostLookedUp = 8;
 
 using Integers = std::vector<std::int64_t>;
@@ -214,7 +214,7 @@ class RegionWriter {
     const Needs& made = *cut.outputs[0];
     auto wanted = cut.inputs;
     if (!cut.windows.empty() && !fit_windows(node, cut, *wanted[0])) return std::nullopt;
-    // Of single channels: as many groups as are left.
+    // For single channels: the number of remaining groups.
     if (site_.is(id, "Conv") && !made[1].is_whole() && !(*wanted[0])[1].is_whole())
       node.attributes.set("group", shape({id, 0}, made)[1].concrete());
     auto inputs = parts(id, wanted);
@@ -237,7 +237,7 @@ class RegionWriter {
            std::ranges::none_of(attribute(node, "pads", Integers{}), [](std::int64_t n) { return n != 0; });
   }
 
-  // A vector of extents with those of what is needed.
+  // A vector of extents with those of the needed part.
   bool give_shape(NodeId id, const Needs& made, Value& extents) {
     const Dims now = shape({id, 0}, made);
     if (const auto numbers = concrete(now)) {

@@ -196,7 +196,7 @@ TEST(Needed, ComputedIndicesPassAFunctionThatIsDefinedEverywhere) {
             "Gather Exp");
 }
 
-// A logarithm may be undefined at rows that nobody takes.
+// A logarithm may be undefined at rows that are not selected.
 TEST(Needed, ComputedIndicesStopAtAFunctionThatMayBeUndefined) {
   EXPECT_EQ(cut("agraph (float[64,8] x, int64[3] at) => (float[3,8] y) {\nt = Log(x)\ny = Gather(t, at)}"),
             "");

@@ -36,7 +36,7 @@ std::optional<Value> OnceWriter::of(Value v, const AxisSet& axes) {
   const auto at = known_.find({v, axes});
   if (at != known_.end()) return at->second;
   std::optional<Value> out = site_.is_constant(v) ? first(v, axes) : made(v, axes);
-  // Of what is not understood one position is read, if there surely is one.
+  // For an unsupported node one position is read, if there is certain to be one.
   if (!out && site_.concrete_sizes(v)) out = first(v, axes);
   known_.emplace(std::pair(v, axes), out);
   return out;

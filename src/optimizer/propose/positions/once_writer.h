@@ -1,5 +1,5 @@
 // Writes values of a graph with one position of axes along which they are constant
-// (optimizer/facts/constant_axes.h), from the beginning of what is constant there.
+// (optimizer/facts/constant_axes.h), from the first value that is constant there.
 #pragma once
 
 #include <map>

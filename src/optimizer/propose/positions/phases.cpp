@@ -86,7 +86,7 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
   return out;
 }
 
-// The phases, then the first `count` nodes of what follows for each of them, then interleaved.
+// The phases, then the first `count` following nodes for each of them, then interleaved.
 std::optional<Proposal> interleaved(const Site& site, const Enlarging& e, const std::vector<Graph>& phases,
                                     const std::vector<NodeId>& after, std::size_t count) {
   std::set<NodeId> inside{e.region.output.node};

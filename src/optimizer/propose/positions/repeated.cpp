@@ -1,9 +1,9 @@
-// repeated: what is the same along an axis is computed once.
+// repeated: computes a value that is constant along an axis once.
 //
-// A region is what hangs together by values that are constant along an axis. It is written anew with one
-// position of that axis. Where it ends, in a node whose result is not constant there, that node broadcasts
-// by itself, or the last value of the region is expanded. A region with several functions of sums is done in
-// parts, each up to the next of them: what was proved of one is not looked at again.
+// A region consists of nodes connected by values that are constant along an axis. It is rewritten with one
+// position of that axis. It ends in a node whose result is not constant there: that node broadcasts by
+// itself, or the last value of the region is expanded. A region with several functions of sums is done in
+// parts, each up to the next of them, so that a proved part is not proved again.
 #include "optimizer/propose/positions/repeated.h"
 
 #include <fmt/format.h>
@@ -248,7 +248,7 @@ Proposals propose_repeated(const Graph& graph, const Inference& inference, const
 
 constinit const Proposer kRepeated{
     .name = "repeated",
-    .title = "what is the same everywhere, once",
+    .title = "values that are constant along an axis, once",
     .law = "x[i] = x[0] for all i   ⟹   f(x)[i] = f(x[0])",
     .finds =
         "Computes a value that is the same along an axis (expanded, tiled, broadcast, "

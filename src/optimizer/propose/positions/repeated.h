@@ -1,4 +1,4 @@
-// Part of `repeated` that has a file of its own.
+// A part of `repeated` in a separate file.
 #pragma once
 
 #include "optimizer/facts/constant_axes.h"

@@ -1,9 +1,9 @@
-// A convolution of parts that are constant along some axes, beside parts that are not: the convolution is
-// the sum of those of its parts. Along an axis on which a part is constant, an output depends only on which
-// of the kernel's positions meet the part and not the border. There are few such classes; each is a sum
-// over some of the kernel, computed once, and looked up where it is added. Where an extent has a name, nobody
-// knows where the classes are: then each position of the kernel is computed once, and a small product says
-// which of them an output sees.
+// A convolution of parts that are constant along some axes, beside parts that are not: the convolution is the
+// sum of those of its parts. Along an axis on which a part is constant, an output depends only on which of
+// the kernel's positions meet the part and not the border. There are few such classes; each is a sum over
+// some of the kernel, computed once, and looked up where it is added. Where an extent has a name, the
+// positions of the classes are unknown: then each position of the kernel is computed once, and a small
+// product selects those that an output reads.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -47,7 +47,7 @@ constexpr std::int64_t kTaps = 3;
 // was measured.
 constexpr std::int64_t kLeastChannels = 96, kLeastSize = 8;
 
-// Of three by three taps, in steps of one.
+// A convolution with 3×3 taps and stride 1.
 struct DenseConv : Convolution {
   Extents in, y;                   // [batch, channels or outputs, rows, columns]
   std::optional<NodeId> function;  // of the result alone

@@ -84,7 +84,7 @@ bool runs_at_all_sizes(const Plan& p, const Operand& a, const Operand& b, const 
   return of_a == of_b || of_b.empty() || is_concrete(shape_of(p.batch, extents));
 }
 
-// Whether axes are made one whose inner part has a named extent: what is at such a place nobody can decide.
+// Whether axes are merged whose inner part has a named extent: the prover cannot decide positions there.
 bool has_named_scale(const Labels& labels, const LabelSizes& extents) {
   return labels.size() > 1 &&
          std::any_of(labels.begin() + 1, labels.end(), [&](int l) { return !extents.at(l).is_concrete(); });
@@ -152,8 +152,8 @@ std::vector<Place> places_of(const Operand& operand, const LabelSizes& extents) 
   return out;
 }
 
-// Whether Reshape's own rules say all extents, whatever the sizes are: one may follow from the others, but
-// nothing of nothing is any number.
+// Whether Reshape's own rules determine all extents at all sizes: one may follow from the others, but not for
+// an empty tensor.
 bool is_said_at_all_sizes(const Dims& from, const Dims& to) {
   Dim others = 1;
   int open = 0;

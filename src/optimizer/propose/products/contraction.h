@@ -1,5 +1,5 @@
 // A sum of products of two tensors whose axes carry labels, as one MatMul with the transposes and reshapes
-// that it needs: what Einsum says, and what Mul with ReduceSum computes.
+// that it needs: for Einsum, and for Mul with ReduceSum.
 #pragma once
 
 #include <map>

@@ -1,11 +1,11 @@
-// linear: what is a sum of products, by the cheapest products.
+// linear: computes a sum of products by the cheapest products.
 //
-// A value is written as its linear form (optimizer/facts/linear_form.h), a factor after the other is replaced
-// by what it is made of, and each of these forms is written back: for every term the cheapest order of its
-// products (all orders are tried), each product over the indices that its operands really have, so that what
-// is repeated is computed once; then the terms are added, small ones first. Chains of products, products with
-// concatenations and with repeated operands, sums of products, and what broadcasting can do by itself fall
-// out of that; no operator is named but those that are written.
+// A value is written as its linear form (optimizer/facts/linear_form.h); one factor after the other is
+// replaced by its definition, and each of these forms is written back. For every term it chooses the cheapest
+// order of its products (all orders are tried), each product over the indices that its operands really have,
+// so that repeated parts are computed once; then the terms are added, small ones first. This covers chains of
+// products, products with concatenations and with repeated operands, sums of products, and work that
+// broadcasting can do. No operator is named except those that are written.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -195,7 +195,7 @@ class Writer {
           o.of_set[set & (set - 1)] | o.of_operand[static_cast<std::size_t>(std::countr_zero(set))];
     return o;
   }
-  // Of the labels of a set those that someone else needs.
+  // The labels of a set that other nodes need.
   static Set kept_by(const Order& o, Set set) {
     return o.of_set[set] & (o.out | o.of_set[(o.of_set.size() - 1) & ~set]);
   }
@@ -521,7 +521,7 @@ class LinearProposer {
     std::optional<Proposal> proposal = {};
     int expansions = 0;
   };
-  // The best way to compute this value; or the one after so many expansions.
+  // The best way to compute this value; or the one after this number of expansions.
   Way best(Value y, std::optional<int> expansions) {
     Way out;
     const auto own = form_of(y.node);
@@ -673,7 +673,7 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   Proposals out;
   const Site site(graph, inference, *options.machine);
   LinearProposer proposer(site);
-  // Less than a node's price is less than anyone could measure.
+  // A gain below a node's price is not measurable.
   const double least = options.any_price ? 0 : site.machine.prices.node;
   const auto add = [&](std::optional<Proposal> found) {
     if (found && found->gain > least) out.list.push_back(std::move(*found));
@@ -697,12 +697,12 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
 
 constinit const Proposer kLinear{
     .name = "linear",
-    .title = "sums of products, cheaply",
+    .title = "sums of products at lower cost",
     .law = "(AB)x = A(Bx),   Σᵢ Aᵢxᵢ = [A₁ … Aₙ][x₁; …; xₙ]",
     .finds =
         "Computes a sum of products by the cheapest products: chains in another order, repeated "
         "values once (grouped-query attention, pairs of objects, pooled context), products "
-        "distributed over concatenations and sums where that pays.",
+        "distributed over concatenations and sums where that is cheaper.",
     .propose = propose_linear,
     .remark = "cheaper products",
 };

@@ -1,8 +1,8 @@
 // A product with rows of which one element is 1 and the others are 0 looks up a row of the other factor.
 //
-// Rows that may be all zeros (an index that points outside) are not told apart here: then the look-up fails
-// where the product does not, and the prover says no. What keeps an index inside, a clip or an argmax, is
-// part of the claim.
+// Rows that may be all zeros (an index that points outside) are not excluded here: then the look-up fails
+// where the product does not, and the prover rejects it. The operation that keeps an index inside, a clip or
+// an argmax, is part of the claim.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace isomer {
 namespace {
 
-constexpr int kMostDepth = 8;  // of what makes an index
+constexpr int kMostDepth = 8;  // of the nodes that make an index
 
 struct Hot {
   Value index;

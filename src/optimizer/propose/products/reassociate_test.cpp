@@ -54,7 +54,7 @@ TEST(Reassociate, WhatIsComputedOfLookedUpRowsIsLookedUp) {
   EXPECT_TRUE(ways("agraph (int64[3] i) => (float[3,4] y) <" + table +
                    "> {\nx = Gather(e, i)\na = Add(x, c)\ny = Relu(a)}")
                   .contains("Gather"));
-  // Of each place another number: no row of the table has it.
+  // Each place has another number: no row of the table has it.
   EXPECT_FALSE(ways("agraph (int64[3] i) => (float[3,4] y) <" + table + ", " + weight("p", "3,4", 12, 3) +
                     "> {\nx = Gather(e, i)\ny = Add(x, p)}")
                    .contains("Gather"));

@@ -1,6 +1,6 @@
-// fastpath: forms that ONNX Runtime runs faster than others of the same value, whatever the analytic cost
-// says. Each is a bet for the judge to decide; why it may pay stands beside each, a guess from timings of
-// hand-made variants. Which convolutions are in the blocked layout is not guessed: the machine was asked.
+// fastpath: forms that ONNX Runtime runs faster than others of the same value, whatever the analytic cost is.
+// Each is a bet that the judge decides; the reason stands beside each, a guess from timings of hand-made
+// variants. Which convolutions are in the blocked layout is measured, not guessed.
 #include "optimizer/propose/runtime_forms/fastpath.h"
 
 #include <fmt/format.h>
@@ -201,7 +201,7 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, const
 
 constinit const Proposer kFastpath{
     .name = "fastpath",
-    .title = "the same, as the runtime likes it",
+    .title = "a form with a faster kernel",
     .law = "f(x) = σ⁻¹ f′(σ x)",
     .finds =
         "Rewrites nodes to forms that ONNX Runtime has faster kernels for: one dimension as two, "

@@ -1,8 +1,8 @@
-// A value that was just dequantised, behind a Sum of it alone, which changes nothing. The runtime moves its
-// dequantisers through what moves data, gives each reader one of its own, and makes integer kernels of what
-// lies between them and quantisers. So a function of a value that is spelled out no longer reads one value,
-// and is not recognised (a GELU), and a softmax is computed in integers, which was measured to be slower.
-// Behind a Sum the runtime leaves floats as they are.
+// Puts a Sum of one value after a dequantiser; the Sum changes nothing. The runtime moves its dequantisers
+// through data movement, gives each reader a separate one, and makes integer kernels of the nodes between
+// them and quantisers. So a function of a value that is written out in several nodes no longer reads one
+// value, and is not recognised (a GELU); and a softmax is computed in integers, which was measured to be
+// slower. After a Sum the runtime leaves floats as they are.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What a quantised model computes between two of its values of 8 bits, element by element, looked up in a
-// table of 256: a GELU that is quantised between all of its operators takes five and more passes
-// over floats. The runtime's GatherElements takes half of the time of such a GELU, and a third of Gather's.
+// An element-wise function between two 8-bit values of a quantised model, as a look-up in a table of 256. A
+// GELU that is quantised between all of its operators takes five and more passes over floats. The runtime's
+// GatherElements takes half of the time of such a GELU, and a third of Gather's.
 #include <fmt/format.h>
 
 #include <ranges>
@@ -14,7 +14,7 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostNodes = 48;  // a GELU by tanh has nine operators, each with a Q, a DQ and a number
-// Of a SiLU or a HardSwish, two operators, the runtime makes integer kernels that are faster than a look-up.
+// For a SiLU or a HardSwish, two operators, the runtime has integer kernels that are faster than a look-up.
 constexpr std::size_t kLeastWorking = 3;
 
 struct Region {
@@ -25,7 +25,7 @@ struct Region {
 
 bool has_8_bits(ElementType type) { return type == ElementType::Uint8 || type == ElementType::Int8; }
 
-// Of elements at one place, as far as shapes tell; the proof looks closer.
+// Whether it reads elements at one place, as far as shapes show; the proof checks it.
 bool may_be_pointwise(const Site& site, NodeId id, Value y) {
   const Node& node = site.node(id);
   if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || !node.captures.empty()) return false;

@@ -35,7 +35,7 @@ struct Affine {
 struct Kind {
   const char* op;
   std::array<bool, 4> reads_input, reads_state;
-  // A proof follows so many steps; longer chains become several.
+  // The most steps that a proof follows; longer chains become several.
   std::size_t most_steps;
 };
 constexpr Kind kLstm{"LSTM", {true, true, true, true}, {true, true, true, true}, 16};
@@ -49,7 +49,7 @@ struct Cell {
   Value before;  // the state c
   std::array<Affine, kGates> gates;
   std::set<NodeId> nodes;  // that compute it
-  // Of a GRU: the state that the candidate multiplies, if it is reset before it does.
+  // For a GRU: the state that the candidate multiplies, if it is reset before it does.
   Value reset = Value::none();
 };
 
@@ -244,7 +244,7 @@ class Reader {
   const Site& site_;
 };
 
-// A gate of one step, its products told apart.
+// A gate of one step, its products separated.
 struct Weights {
   std::array<Product, kGates> of_input, of_state;
 };
@@ -347,7 +347,7 @@ class Chains {
     }
     return out;
   }
-  // Whether a state of zero is all that tells the steps apart.
+  // Whether a state of zero is the only difference between the steps.
   bool have_same_vectors(const Cell& a, const Cell& b) const {
     const auto state = site_.concrete_sizes({a.h, 0});
     if (!state || state->empty()) return false;
@@ -398,7 +398,7 @@ class Writer {
 
   std::optional<Proposal> proposal() {
     const auto& state = site_.inference.of({chain_.cells[0]->h, 0}).shape;
-    // Of an empty batch it is not known whether a runtime runs these operators.
+    // For an empty batch it is unknown whether a runtime runs these operators.
     if (!state || state->size() != 2 || !(*state)[0].is_concrete() || !(*state)[1].is_concrete())
       return std::nullopt;
     hidden_ = (*state)[1].concrete();
@@ -447,7 +447,7 @@ class Writer {
   }
 
  private:
-  // By somebody else than the steps.
+  // By another node than the steps.
   bool is_read(Value v) const {
     return site_.is_output(v) || std::ranges::any_of(site_.readers(v), [&](NodeId reader) {
              return std::ranges::none_of(chain_.cells,
@@ -538,7 +538,7 @@ class Writer {
   std::int64_t hidden_ = 0;
 };
 
-// Of as many steps as a proof can follow.
+// Each has at most the number of steps that a proof can follow.
 std::vector<Chain> pieces(const Chain& chain) {
   std::vector<Chain> out;
   const std::size_t most = chain.kind().most_steps;

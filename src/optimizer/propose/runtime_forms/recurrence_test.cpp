@@ -8,7 +8,7 @@ using testing::operators;
 using testing::program;
 using testing::weight;
 
-// Gates in the order i, f, g, o of what `gates` computes from x{t} and h, c.
+// Gates in the order i, f, g, o of the result of `gates`, from x{t} and h, c.
 std::string steps(int count, const std::string& gates) {
   std::string out;
   for (int t = 0; t < count; ++t) {

@@ -107,7 +107,7 @@ Proposals propose_denormals(const Graph& graph, const Inference& inference, cons
 
 constinit const Proposer kDenormals{
     .name = "denormals",
-    .title = "weights too small to matter, as zero",
+    .title = "denormal weights as zero",
     .law = "w · x   ⟼   0 · x,   |w| < 2⁻¹²⁶",
     .finds =
         "Writes float32 weights below 2⁻¹²⁶ as zero: processors compute with such numbers slowly. Not equal "

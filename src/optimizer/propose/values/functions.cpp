@@ -19,7 +19,7 @@ namespace {
 constexpr double kFar = 1 << 20;            // a function that has an end is there
 constexpr double kPerUnit = 8, kReach = 8;  // numbers at which functions are compared
 constexpr double kTolerance = 1e-12;        // of float64: a proof is of exact numbers
-constexpr double kMostLost = 1e-3;          // of what a region makes in its own arithmetic
+constexpr double kMostLost = 1e-3;          // relative to the region's result in its own arithmetic
 
 bool is_near(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
@@ -63,7 +63,7 @@ struct Line {
   float slope = 0, shift = 0;
 };
 
-// Of a function from 0 to 1, the line between.
+// The line between, for a function that rises from 0 to 1.
 std::optional<Line> rise(const Sampled& f) {
   if (f.end(-1) != 0.0 || f.end(1) != 1.0) return std::nullopt;
   std::optional<std::size_t> first, last;

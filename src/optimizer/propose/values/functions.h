@@ -1,7 +1,7 @@
-// Functions that are spelled out, as the engine has them: a function of one number is known by its values,
-// whatever nodes compute it (optimizer/facts/scalar_region.h), and the prover decides. Of functions that an
-// engine fuses by the look of their nodes, the look that it knows. Likewise normalizations
-// (optimizer/facts/normalization.h).
+// Functions that are written out in several nodes, in the engine's own form. A function of one number is
+// recognised by its values, whatever nodes compute it (optimizer/facts/scalar_region.h), and the prover
+// decides. Functions that an engine fuses by the pattern of their nodes get the pattern that it knows. The
+// same for normalizations (optimizer/facts/normalization.h).
 #pragma once
 
 #include <set>

@@ -121,7 +121,7 @@ class Orders {
     if (count > 0) propose_before(way, choices);
   }
 
-  // A clip of what lies inside; what is added is zero, what is multiplied with is one.
+  // A clip of a value inside its range; an added zero, a factor of one.
   void drop(NodeId id) {
     const Node& node = site_.node(id);
     const auto formula = site_.formula(id);
@@ -212,7 +212,7 @@ class Orders {
     return true;
   }
 
-  // Of a view's input the axes that are these of its output, or that nothing is known of.
+  // The axes of a view's input that correspond to these of its output, or that are unknown.
   std::vector<std::vector<int>> axes_before(NodeId view, std::size_t input,
                                             std::vector<std::vector<int>> axes) const {
     const InputRoles roles = axis_roles(*site_.formula(view), 0)[input];
@@ -341,7 +341,7 @@ Proposals propose_order(const Graph& graph, const Inference& inference, const Pr
 
 constinit const Proposer kOrder{
     .name = "order",
-    .title = "functions that keep the order",
+    .title = "monotone functions",
     .law = "max f(x) = f(max x)   for f that rises",
     .finds =
         "Uses functions that keep the order of numbers, and known ranges: activations after the "

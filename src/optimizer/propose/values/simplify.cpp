@@ -1,6 +1,6 @@
-// simplify: what no exporter needed to write. Values that are known (constants, arithmetic of shapes), nodes
-// that change nothing, nodes that compute what another one does. No list of operators: what is known comes
-// from inference, what changes nothing from the formula.
+// simplify: removes needless nodes: known values (constants, arithmetic of shapes), nodes that change
+// nothing, duplicates. It has no list of operators: inference gives the known values, and the formula shows
+// what changes nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr double kMostFoldedVisits = 4e9;           // a few seconds, of all con
 constexpr std::int64_t kMostFoldedBytes = 1 << 20;  // that a folded constant may add
 constexpr std::int64_t kMostWidened = 1 << 12;      // elements of 16 bits that become 32: biases, not weights
 
-// Both ends of a tensor: who looks alike is compared in full by the prover.
+// Both ends of a tensor: candidates are compared in full by the prover.
 void add_sample(Hasher& hasher, const Tensor& tensor) {
   if (is_small(tensor)) return add_content(hasher, tensor);
   constexpr std::size_t kEnd = 256;
@@ -74,7 +74,7 @@ class Simplifier {
     }
   }
 
-  // Constants that operators compute from constants, where someone else reads them.
+  // Constants that operators compute from constants, if other nodes read them.
   void fold_constants() {
     double spent = 0;
     for (const NodeId id : graph_.order()) {

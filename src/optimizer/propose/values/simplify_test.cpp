@@ -66,7 +66,7 @@ std::vector<std::string> folds_of(const std::string& inputs, const std::string& 
 }
 
 TEST(Simplify, DequantizedWeightsStayAsSmallAsTheyAre) {
-  // Of few elements, which inference knows, and of many.
+  // With few elements, which inference follows, and with many.
   for (const int n : {8, 64}) {
     std::string numbers;
     for (int i = 0; i < n * n; ++i) numbers += (i ? "," : "") + std::to_string(i % 200 - 100);

@@ -98,7 +98,7 @@ Proposals propose_structure(const Graph& graph, const Inference& inference, cons
 
 constinit const Proposer kStructure{
     .name = "structure",
-    .title = "what the weights' bytes show",
+    .title = "structure in the weights",
     .law = "W = P [D 0; 0 0] Q   ⟹   W x = P [D (Q x)₁; 0]",
     .finds =
         "Uses what the numbers of weights show: zero borders and channels, holes as dilation, "

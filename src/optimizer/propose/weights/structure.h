@@ -1,5 +1,5 @@
-// Parts of the proposer `structure`, which have files of their own: each looks at one sum of products with a
-// constant whose bytes show something.
+// Parts of the proposer `structure` in separate files: each examines one sum of products with a constant
+// whose bytes have structure.
 #pragma once
 
 #include "optimizer/facts/constant_structure.h"
@@ -38,22 +38,22 @@ class StructureClaim {
 // The shape with these extents in place of one, for Reshape; nullopt: named extents leave it open.
 std::optional<std::vector<std::int64_t>> shape_with(const Dims& shape, std::size_t axis,
                                                     const std::vector<std::int64_t>& parts);
-// Rows of so many columns with the axes that the rows of x have, whose shape this is. With several named
+// Rows of this number of columns with the axes of the rows of x, whose shape is given. With several named
 // extents that takes opset 14.
 Value with_rows_of(ProgramBuilder& b, Value rows, Value x, const Dims& shape, std::int64_t columns);
-// The unit matrix of so many classes, as a mask over axes [classes, .., classes, ..] of this rank.
+// The unit matrix over `classes` classes, as a mask over axes [classes, .., classes, ..] of this rank.
 Value same_class(ProgramBuilder& b, std::int64_t classes, std::size_t rank);
 
 // Slices that are zero: neither read nor multiplied. Slices that are equal: multiplied once.
 void propose_fewer_slices(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                           Proposals& out);
-// Channels that are zero when they are summed, or that meet zeros there: not computed. Of a whole graph.
+// Removes channels that are zero when they are summed, or that meet zeros there. For a whole graph.
 void propose_fewer_channels(const Site& site, Proposals& out);
 // Blocks along a diagonal: groups of a convolution, or a batch of matrices.
 void propose_blocks(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                     Proposals& out);
 // One number per column: a slice, a permutation, a look-up, a factor; a triangle of ones: running sums.
-// False: it is nothing of the kind.
+// False: none of these.
 bool propose_selection(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                        Proposals& out);
 // Kernels of one number each: parts of the activation, shifted and strided. False: they are not.

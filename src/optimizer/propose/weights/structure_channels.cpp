@@ -59,7 +59,7 @@ class Channels {
   }
 
  private:
-  // All that is made of the first product's channels; false: someone needs all of them.
+  // All nodes that read the first product's channels; false: another node needs all of them.
   bool follow() {
     std::vector<Value> open{{first_.id, 0}};
     std::set<Value> made{open[0]};
@@ -93,7 +93,7 @@ class Channels {
     return std::nullopt;
   }
 
-  // A function of elements of what is followed, and of constants.
+  // A function of elements of the followed values, and of constants.
   bool is_between(NodeId id, const std::set<Value>& made) const {
     if (!is_pointwise(site_, id) || site_.rank({id, 0}) != first_.rank) return false;
     for (const Value& v : site_.activations(id))
@@ -143,7 +143,7 @@ class Channels {
     return out;
   }
 
-  // The same for all channels where these are not told apart.
+  // The same for all channels if these are not distinguished.
   ByChannel ranges_of_constant(Value v) const {
     const auto numbers = known_constant(site_.graph, v)->doubles();
     if (!numbers || numbers->empty()) return ByChannel(all());

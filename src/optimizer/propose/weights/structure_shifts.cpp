@@ -87,7 +87,7 @@ class Shifting {
   }
 
  private:
-  // Of a kernel that moves by its own size, square.
+  // For a square kernel that moves by its own size.
   std::optional<std::int64_t> size_of_blocks() const {
     const std::int64_t size = c_.strides[0];
     const Dims& x = *site_.inference.of(p_.x).shape;

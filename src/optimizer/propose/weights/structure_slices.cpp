@@ -73,7 +73,7 @@ class Cropping {
   }
 
  private:
-  // Of a named extent nothing is cut off: only what meets padding.
+  // A named extent is not cut: only the part that meets padding.
   SliceFacts within_reach(std::size_t axis, SliceFacts s) const {
     const Dims& x = *site_.inference.of(p_.x).shape;
     if (x[static_cast<std::size_t>(p_.axes[axis].x)].is_concrete()) return s;

@@ -58,7 +58,7 @@ TEST(Structure, CutsWhatIsNotPaddedOffTheActivation) {
   const std::string w = weights({4, 4, 8}, [](const Extents& at) { return at[2] >= 2 && at[2] < 5; });
   EXPECT_EQ(rewritten("agraph (float[b,4,40] x) => (float[b,4,33] y) <" + w + "> {y = Conv(x, w)}"),
             "Slice Conv");
-  // Of a named extent only what is padded.
+  // For a named extent only the padded part.
   EXPECT_EQ(rewritten("agraph (float[b,4,t] x) => (float[b,4,u] y) <" + w + "> {y = Conv<pads=[2,2]>(x, w)}"),
             "Conv");
 }
@@ -228,7 +228,7 @@ TEST(Structure, ComputesNoChannelsThatAreZeroOrUnread) {
   EXPECT_EQ(rewritten("agraph (float[b,4,8,8] x) => (float[b,5,8,8] y) <" + v + ", " + u +
                       ", float[6] o = {1, 4, 1, 2, 3, 1}> {c = Conv<pads=[1,1,1,1]>(x, w, o)\n" + after),
             "refused: ");
-  // Nobody reads the last half.
+  // The last half is not read.
   const std::string t = numbers("t", {4, 6}, dense);
   const std::string few = weights({6, 5}, [](const Extents& at) { return at[0] < 3; });
   EXPECT_EQ(rewritten("agraph (float[b,7,4] x) => (float[b,7,5] y) <" + t + ", " + few +

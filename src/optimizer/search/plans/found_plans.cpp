@@ -35,7 +35,8 @@ class Together {
   std::map<std::string, std::string> parent_;
 };
 
-// A walk through the steps of a draft, by names: what is computed of what, and which names belong together.
+// A walk through the steps of a draft, by names: which value is computed from which, and which names belong
+// together.
 class Trace {
  public:
   Trace(const Workpiece& piece, const Draft& draft) {
@@ -113,7 +114,7 @@ class Trace {
       }
     }
   }
-  // What steps made belongs to who reads it; what was given does not.
+  // A value that steps made belongs to its reader; a value of the original does not.
   void note_read(const std::string& name, const std::string& by) {
     if (!given_.contains(name)) together.unite(name, by);
   }
@@ -129,8 +130,8 @@ class Trace {
       if (!constant_.contains(name)) gone.insert(name);
     }
     if (gone.empty()) return;
-    // Who read them reads constants from now on, and has to do with whoever makes these. What depends on
-    // constants only is one for every region that reads it, folded or not.
+    // Its readers read constants from now on, and depend on the nodes that make these. A value that depends
+    // only on constants is one for every region that reads it, folded or not.
     for (auto& [name, reads] : reads_)
       for (std::string& read : reads)
         if (gone.contains(read)) read += kFoldedSuffix;

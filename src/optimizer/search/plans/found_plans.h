@@ -1,5 +1,5 @@
-// From what a search did to a model to plans for others: steps that have to do with each other, as steps of
-// the region that they change.
+// From the steps of a search to plans for other models: related steps, as steps of the region that they
+// change.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct FoundPlan {
   double ratio = 0;  // the largest that was measured of its steps; 0: none was
 };
 
-// Of the model that the draft began with. What can't be told as steps of one region is left out. Nothing in
-// them names a value of the model.
+// Plans for the model that the draft began with. Steps that are not steps of one region are left out. The
+// plans name no value of the model.
 std::vector<FoundPlan> plans_in(const Workpiece& original, const Draft& draft, const std::string& by);
 
 }  // namespace isomer

@@ -55,7 +55,7 @@ std::vector<Candidate> candidates(const PlanStore& store, const std::string& tar
       auto places = finder.places(anchor, plan->region, plan->key);
       if (!places.empty()) out.push_back({draft_of(*plan), std::move(places), ratio});
     }
-  // The largest regions first; what is known to pay before what is not.
+  // The largest regions first; plans with a known gain before others.
   std::ranges::stable_sort(out, std::greater<>{},
                            [](const Candidate& c) { return std::pair(c.size(), c.ratio); });
   return out;
@@ -80,7 +80,7 @@ class Planned {
   Result<Draft> run() {
     ISOMER_TRY(const Workpiece piece, Workpiece::of(draft_.graph));
     const SearchOptions::Plans& plans = context_.options.plans;
-    context_.options.progress("asking the store of plans");
+    context_.options.progress("reading the store of plans");
     std::vector<Candidate> all = candidates(*plans.store, plans.target, piece);
     SearchReport::Plans& report = context_.report.plans;
     report.found = all.size();
@@ -152,11 +152,11 @@ class Planned {
   bool is_cheaper(const PlanPlace& place, const Result<Workpiece>& before, const Result<Workpiece>& after) {
     if (context_.options.any_price) return true;
     const auto was = cost_of(before, place), is = cost_of(after, place);
-    return !was || !is || *is <= *was;  // where it can't be told, the whole model tells
+    return !was || !is || *is <= *was;  // if unknown, the whole model decides
   }
   std::optional<double> cost_of(const Result<Workpiece>& piece, const PlanPlace& place) {
     if (!piece.ok()) return std::nullopt;
-    // What nobody reads any more is gone.
+    // Unread values are removed.
     const ValuesByName names = values_by_name(piece->graph());
     std::vector<std::string> inputs = place.inputs;
     std::erase_if(inputs, [&](const std::string& name) { return !names.contains(name); });

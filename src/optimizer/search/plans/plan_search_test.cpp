@@ -273,7 +273,7 @@ std::mt19937 damage(unsigned kind) {
   return std::mt19937(kind + 2U * static_cast<unsigned>(number_of("ISOMER_DAMAGED_SEED", 0)));
 }
 
-// A search that asks those only who find the plan of a block.
+// A search with only the proposers that find the plan of a block.
 Searched quick_search(const Graph& graph, const std::shared_ptr<PlanStore>& store) {
   std::set<std::string> without;
   for (const Proposer* p : proposers())
@@ -281,7 +281,7 @@ Searched quick_search(const Graph& graph, const std::shared_ptr<PlanStore>& stor
   return search_with(graph, store, without);
 }
 
-// Whether the checker takes what searches of one graph did; it is asked about each result once.
+// Whether the checker accepts the results of searches of one graph; it checks each result once.
 class Accepted {
  public:
   explicit Accepted(Graph graph) : graph_(std::move(graph)) {}
@@ -317,7 +317,7 @@ TEST_F(Plans, ThatAreDamagedDoNoHarm) {
   }
 }
 
-// The same by somebody who names the files right, so that only what they say is wrong.
+// The same with correctly named files, so that only their content is wrong.
 TEST_F(Plans, ThatAreForgedDoNoHarm) {
   quick_search(small_block("m", 1), store());
   const Graph graph = small_block("n", 20);

@@ -122,8 +122,8 @@ class Writer {
     return builder.copy(word.node, inputs);
   }
 
-  // A constant that the state lacks: as what it was computed from, if that is known. What it was computed
-  // from was known earlier, so that this ends; the bound is for what nobody thought of.
+  // A constant that the state lacks, as the program that computed it, if that is known. The inputs of that
+  // program were known earlier, so the recursion ends; the bound is a safeguard.
   std::optional<Value> written(Class c, const Tensor& tensor, int depth = 0) {
     if (const auto known = constants_.find(c); known != constants_.end()) return known->second;
     if (depth > kMostDepth || ++steps_ > kMostSteps) return std::nullopt;

@@ -1,6 +1,6 @@
-// From a choice of nodes in an e-graph back to proposals: what a state has to change to be the chosen
-// program. Each connected piece of it is one claim, to be proved like any other; or all of it is, where a
-// piece by itself does not say enough (Relu(a) is a only for those who know that a is a Relu).
+// From a choice of nodes in an e-graph back to proposals: the changes of a state that make it the chosen
+// program. Each connected piece is one claim, proved like any other; or all of it is one, where a piece alone
+// lacks context (Relu(a) equals a only with the knowledge that a is a Relu).
 #pragma once
 
 #include "optimizer/search/saturate/extraction.h"

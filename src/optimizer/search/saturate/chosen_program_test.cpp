@@ -62,7 +62,7 @@ TEST(ChosenProgram, AValueMayBeAnotherOneOfTheState) {
   EXPECT_EQ(operators_with(graph, all), "Exp Tanh");
 }
 
-// Of a piece, a is any value; of all, it is a Relu.
+// In a piece, a is any value; in the whole, it is a Relu.
 TEST(ChosenProgram, AllOfItMaySayWhatAPieceDoesNot) {
   const Draft from{.graph =
                        program("agraph (float[4] x) => (float[4] y) { a = Relu(x) b = Relu(a) y = Exp(b) }")},

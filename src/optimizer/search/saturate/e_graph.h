@@ -1,8 +1,8 @@
-// EGraph: many equal programs in one. A class stands for a value and holds every node that was found to
-// compute it; a node reads classes, so that what was found for one program holds in all others (Nelson and
-// Oppen; Willsey et al., egg, 2021).
+// EGraph: many equal programs in one. A class stands for a value and holds every node that is known to
+// compute it; a node reads classes, so that a result for one program holds in all others (Nelson and Oppen;
+// Willsey et al., egg, 2021).
 //
-// Nothing here is trusted: whatever is taken out of it is proved again as steps (chosen_program.h).
+// Nothing here is trusted: an extracted program is proved again as steps (chosen_program.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class EGraph {
   using Class = std::uint32_t;
   using NodeNumber = std::uint32_t;
   struct Node {
-    Digest what;  // equal: the same function of what it reads
+    Digest what;  // equal: the same function of its inputs
     std::vector<Class> children;
     double price = 0;
     Class of = 0;
@@ -31,7 +31,7 @@ class EGraph {
   // After values were united: nodes that now read the same are one, and so are their classes.
   void rebuild();
 
-  // The oldest of what was united.
+  // The oldest of the united classes.
   Class canonical(Class c) const;
   NodeNumber canonical_node(NodeNumber n) const;
   Class class_of(NodeNumber n) const { return canonical(nodes_[n].of); }

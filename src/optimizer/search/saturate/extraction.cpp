@@ -189,7 +189,7 @@ class Exact {
       if (const auto at = variables_.find(n); at != variables_.end()) out.emplace_back(at->second, 1);
     return out;
   }
-  // Whoever is chosen has something chosen for all that it reads.
+  // A chosen node needs a chosen node for every input.
   void add_needs(NodeNumber n) {
     std::set<Class> children(graph_.node(n).children.begin(), graph_.node(n).children.end());
     if (children.contains(graph_.class_of(n))) return forbid({n});

@@ -1,7 +1,6 @@
-// Extraction: one node for each class that is needed, so that the program made of them is the cheapest. What
-// is read twice is paid once; that is why the cheapest node of each class is not enough, and the choice is an
-// integer program (Yang et al., Tensat, 2021). Where no solver is there, the choice is the cheapest as a
-// tree, and says so.
+// Extraction: one node for each needed class, so that the resulting program is the cheapest. A value that is
+// read twice costs once; so the cheapest node of each class is not enough, and the choice is an integer
+// program (Yang et al., Tensat, 2021). Without a solver the choice is the cheapest as a tree, and says so.
 #pragma once
 
 #include <map>

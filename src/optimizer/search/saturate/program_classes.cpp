@@ -34,7 +34,7 @@ Digest ProgramClasses::what(const Node& node) const {
   hasher.add(static_cast<int>(node.kind)).add(node.op).add(node.domain).add(node.overload);
   hasher.add(static_cast<std::uint64_t>(node.outputs.size()));
   add_content(hasher, node.attributes);
-  // What runs something else inside, or is an input, is nobody else.
+  // A node with a body, or an input, equals only itself.
   if (node.kind != NodeKind::Operator || !node.bodies.empty() || !node.captures.empty())
     hasher.add(node.outputs[0]);
   // Absent inputs are no children.

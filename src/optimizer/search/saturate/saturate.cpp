@@ -15,7 +15,7 @@ constexpr std::size_t kMostNodes = 4096;  // of the e-graph
 constexpr int kMostRefused =
     8;  // programs of a region, before its last choice: those there are seldom proved
 constexpr int kMostChoices = 4;  // of the last extraction, while what it chooses is not proved
-constexpr double kMostLoss = 2;  // of a state: costs so many times the best
+constexpr double kMostLoss = 2;  // a state costs at most this multiple of the best
 // Operators of a rewrite that saves nothing: larger ones fill the e-graph, and are slowly proved (a
 // convolution as products of ten slices, at named sizes: minutes).
 constexpr std::size_t kMostOfALoss = 16;

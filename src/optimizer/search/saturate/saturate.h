@@ -1,10 +1,10 @@
-// saturate: equality saturation of a region. Everything that one proved step leads to goes into an e-graph,
-// where it holds for all programs at once; then the best program is chosen out of all of their parts, which
-// no sequence of steps may have reached. Proposers look at graphs, so the e-graph is looked at through
-// *views*: for a node that no proposer has seen, the cheapest program that has it.
+// saturate: equality saturation of a region. The results of all proved steps go into an e-graph, where they
+// hold for all programs at once; then the best program is chosen from all parts, which possibly no sequence
+// of steps has reached. Proposers examine graphs, so they see the e-graph through *views*: for a node that is
+// in no view yet, the cheapest program that has it.
 //
-// What is chosen is proved like anything else, as claims about a state that was reached (chosen_program.h).
-// Bounds are numbers of views and of nodes: the same run every time.
+// The chosen program is proved like any other, as claims about a reached state (chosen_program.h). Limits are
+// numbers of views and of nodes, so that runs are reproducible.
 #pragma once
 
 #include <functional>

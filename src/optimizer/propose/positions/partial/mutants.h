@@ -1,5 +1,5 @@
-// Mutants: programs that compute almost what a convolution, or one after another, computes: all of it but for
-// some positions, if these programs are right at all. Who asks for them finds out where they are wrong
+// Mutants: programs that compute almost the same as one or two consecutive convolutions: all positions except
+// some, if the programs are right at all. The caller finds out where they are wrong
 // (optimizer/propose/positions/partial/partial.cpp). The idea is PET's (Wang et al., "PET: Optimizing Tensor
 // Programs with Partially Equivalent Transformations and Automated Corrections", 2021).
 #pragma once
@@ -18,7 +18,7 @@ struct Mutant {
   bool is_arithmetic = false;  // it multiplies other numbers, not the same ones laid out otherwise
 };
 
-// All mutants of what ends in this node, or only those of a kind that was seen to gain
+// All mutants of the computation that ends in this node, or only those of a kind that was seen to gain
 // (tests/evidence/partial_examples.py).
 enum class Mutations : std::uint8_t { All, Likely };
 std::vector<Mutant> mutants_of(const Site& site, NodeId id, Mutations mutations = Mutations::All);

@@ -15,7 +15,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Of wrong positions, more than that is no correction but the program itself.
+// The largest share of wrong positions; with more, the correction would be the program itself.
 constexpr double kMostShare = 0.5;
 
 // Positions from `begin` to before `end`; negative ones are counted from the end of the axis.
@@ -233,7 +233,7 @@ std::vector<NodeId> functions_after(const Site& site, Value end) {
   return out;
 }
 
-// With these functions of what its convolution computes. Where the mutant is right does not change.
+// With these functions after its convolution. The positions at which the mutant is right do not change.
 Mutant with_functions(const Site& site, const Mutant& mutant, const std::vector<NodeId>& functions) {
   if (functions.empty()) return mutant;
   Mutant out = mutant;
@@ -320,7 +320,7 @@ Proposals propose_partial(const Graph& graph, const Inference& inference, const 
 
 constinit const Proposer kPartial{
     .name = "partial",
-    .title = "right but for a border",
+    .title = "right except at a border",
     .law = "f(x) = g(x) outside of B   ⟹   f(x) = g(x) outside of B, f(x)[B] on B",
     .finds =
         "Uses a computation that is right except at a border, and computes the border as before: "

@@ -172,7 +172,7 @@ TEST(Partial, OnlyWhatIsLikelyToGainIsProposedUnasked) {
             1u);
 }
 
-// ---- corrections that are given, not asked for
+// ---- corrections that the test provides
 
 std::string proved(const std::string& text, const std::vector<Margin>& margins, Join join) {
   const Graph graph = program(text);
