@@ -108,8 +108,7 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
     }
     const Fingerprint found = fingerprint_of(ort_, graph);
     if (!own_option("probe").empty()) return probe_.tell(found.digest);
-    if (option("session.disable_aot_function_inlining") == "1")
-      throw Reason("its functions are not written out");
+    if (option("session.disable_aot_function_inlining") == "1") throw Reason("its functions are not inlined");
     open(found, ort_.ask<const ORTCHAR_T*>(api.Graph_GetModelPath, graph));
     const OrtNodeFusionOptions fusion{.ort_version_supported = ORT_API_VERSION,
                                       .drop_constant_initializers = true};

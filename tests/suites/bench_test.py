@@ -39,7 +39,7 @@ def test_a_profile_is_written_for_other_viewers(folder):
     events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
     assert [(e["name"], e["args"]["nodes"]) for e in events] == [("Erf", ["node"]), ("Tanh", ["node_1"])], events
     assert events[1]["ts"] >= events[0]["ts"] + events[0]["dur"] > 0
-    assert "of one model" in isomer("bench", path, path, "--trace", trace, expected=2).stderr
+    assert "exactly one model" in isomer("bench", path, path, "--trace", trace, expected=2).stderr
     assert "overwrite" in isomer("bench", path, "--trace", path, expected=2).stderr
 
 
@@ -57,7 +57,7 @@ def test_bench_tells_which_is_faster(folder):
     pair, = answer["pairs"]
     assert pair["verdict"] == "faster" and 1 < pair["low"] <= pair["ratio"] <= pair["high"]
     text = isomer("bench", long, short, "--seconds", 2).stdout
-    assert "faster" in text or "times as fast" in text or "no difference" in text
+    assert "faster" in text or "no difference" in text
 
 
 def test_bench_on_two_runtimes(folder):

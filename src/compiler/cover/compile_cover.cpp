@@ -30,7 +30,7 @@ Status check_ports(const CutModel& cut, const lower::Plan& plan, const std::vect
 }  // namespace
 
 Outcome<Done> CoverMaker::time(RegionTimer& timer, const NamedTensors& feeds, const Progress& progress) {
-  progress("looking at what flows between regions");
+  progress("observing the values between regions");
   ISOMER_TRY_DO(timer.observe(cut_, feeds));
   times_.clear();
   failures_.clear();

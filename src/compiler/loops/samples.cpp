@@ -160,7 +160,7 @@ class Samples {
     bool is_alike(const Index& index) const { return !index.mentions(sample_) && !all_.has_batch(index); }
     void look(const Index& index) {
       if (!is_alike(of_sample(index)))
-        why_ = "depends on which sample of the batch it is, or on their number";
+        why_ = "depends on the sample's position in the batch, or on the number of samples";
     }
 
     void visit(const ExprNode& e) {
@@ -168,7 +168,7 @@ class Samples {
       if (e.kind == ExprNode::Kind::IndexNumber) look(e.index);
       if (e.kind == ExprNode::Kind::Read) read(e);
       for (const Axis& a : e.axes)
-        if (all_.has_batch(a.extent)) why_ = "computes of several samples of the batch together";
+        if (all_.has_batch(a.extent)) why_ = "combines several samples of the batch";
       for (const Index& i : e.domain) look(i);
       for (const ExprNode::Case& c : e.cases) {
         for (const Index& i : c.when) look(i);

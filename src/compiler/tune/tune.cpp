@@ -347,7 +347,7 @@ Result<TuneSearch> tune_search(const std::string& word) {
   if (at != all.end()) return static_cast<TuneSearch>(at - all.begin());
   // Whole models, docs/results/tuning.md: 1.031 by learned, 1.054 by evolution.
   if (word == "learned")
-    return Error{"--tune-search learned has left: evolution, now the default, finds faster schedules"};
+    return Error{"--tune-search learned was removed: evolution, the default, finds faster schedules"};
   return Error{fmt::format("--tune-search {}: there are {}", word, fmt::join(all, " and "))};
 }
 

@@ -44,11 +44,11 @@ std::string open_error(int code) {
 Status check_entry(const zip_stat_t& entry) {
   constexpr zip_uint64_t kNeeded =
       ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-  if ((entry.valid & kNeeded) != kNeeded) return Error{"the archive does not say its size"};
+  if ((entry.valid & kNeeded) != kNeeded) return Error{"the archive has no size"};
   if (entry.encryption_method != ZIP_EM_NONE) return Error{"it is encrypted"};
   const bool stored = entry.comp_method == ZIP_CM_STORE;
   if (!stored && entry.comp_method != ZIP_CM_DEFLATE) return Error{"its compression method is not supported"};
-  if (entry.size / (stored ? 1 : kMaxDeflateRatio) > entry.comp_size) return Error{"its size can't be true"};
+  if (entry.size / (stored ? 1 : kMaxDeflateRatio) > entry.comp_size) return Error{"its size is impossible"};
   return Done{};
 }
 
@@ -151,7 +151,7 @@ Result<NamedTensors> read_npz(const fs::path& path) {
 }
 
 Status write_npz(const NamedTensors& tensors, const fs::path& path) {
-  if (tensors.empty()) return about(path, "there is nothing to write");
+  if (tensors.empty()) return about(path, "there are no arrays to write");
   std::error_code failure;
   if (fs::is_directory(path, failure)) return about(path, "is a directory");
   const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");

@@ -37,7 +37,8 @@ std::string words_of(const CheckReport& report) {
   out += report.paired ? fmt::format("; {} pairs of values proved again", report.paired->equations)
                        : fmt::format("; {} step{} proved again", report.steps, report.steps == 1 ? "" : "s");
   if (report.widened > 0)
-    out += fmt::format("; {} values of 16-bit floats are computed in float32, rounded less", report.widened);
+    out += fmt::format("; {} values of 16-bit floats are computed in float32, with less rounding",
+                       report.widened);
   out += "\n";
   if (report.paired)
     for (const auto& [a, b] : report.paired->renamed)
@@ -84,7 +85,7 @@ std::string CheckedFiles::text() const {
         "the proof is about the functions that OUT defines, not about kernels that a runtime loads in their "
         "place\n";
   for (const std::string& op : report.assumed)
-    out += "assuming that it is as its user states it:\n" + printable_lines(op) + "\n";
+    out += "assuming the user's definition:\n" + printable_lines(op) + "\n";
   return out;
 }
 
