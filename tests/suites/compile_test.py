@@ -1151,7 +1151,7 @@ class Tuned(Compiles):
     def test_nothing_is_looked_for_unasked(self):
         self.assertIsNone(self.tuned("0")["tuning"])
         self.assertEqual(self.records(), {})
-        for words, line in ((("--tune", "soon"), ""), (("--tune", "-1"), ""), (("--tune-search", "luck"), "luck"), (("--tune-search", "learned"), "was removed"),
+        for words, line in ((("--tune", "soon"), ""), (("--tune", "-1"), ""), (("--tune-search", "luck"), "luck"), (("--tune-search", "learned"), "removed"),
                             (("--optimize", "30s"), "")):
             ran = subprocess.run([*self.command("0"), *words], capture_output=True, text=True, check=False)
             self.assertEqual(ran.returncode, 2, words)
