@@ -864,8 +864,8 @@ def fold(lines):
 def fold_block(block):
     if max(map(len, block)) <= 120:
         return block
-    code_as_one_word = re.sub(r"`[^`]*`", lambda match: match.group().replace(" ", "\0"), " ".join(line.strip() for line in block))
-    folded = textwrap.wrap(code_as_one_word, 120, subsequent_indent="  " * block[0].startswith("- "), break_long_words=False, break_on_hyphens=False)
+    kept_together = re.sub(r"`[^`]*`|\d %", lambda match: match.group().replace(" ", "\0"), " ".join(line.strip() for line in block))
+    folded = textwrap.wrap(kept_together, 120, subsequent_indent="  " * block[0].startswith("- "), break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in folded]
 
 
