@@ -352,7 +352,7 @@ struct Report {
   std::string why = {};      // why widths are not times although options require it
   std::string json = {};     // what `isomer report --json` prints
 };
-// What a certificate did to `in` to make `out`: which nodes became which, by which law, how long they take.
+// The changes of a certificate from `in` to `out`: which nodes became which, by which law, and their times.
 // The models are compared with the certificate's digests; nothing is proved again: `check` does that.
 ISOMER_API Report report(const Model& in, const Model& out, std::string_view certificate,
                          const ReportOptions& options = {});
@@ -379,7 +379,7 @@ struct PlanStoreState {
   std::uint64_t bytes = 0;
   std::string json = {};  // what `isomer plans list --json` prints
 };
-// Every file is read and checked. What is not there is an empty store.
+// Every file is read and checked. A missing store is empty.
 ISOMER_API PlanStoreState plan_store_state(const std::filesystem::path& store);
 // The same, and every plan is proved again by itself, at weights that are drawn.
 ISOMER_API PlanStoreState verify_plans(const std::filesystem::path& store, std::uint64_t seed = 1);
@@ -630,7 +630,7 @@ ISOMER_API Compiled compile(const Model& model, const std::filesystem::path& fol
 
 // ---- Speed
 
-// What a ratio of latencies is of. Auto: CPU time with one thread, else wall time.
+// The clock of a ratio of latencies. Auto: CPU time with one thread, else wall time.
 enum class Clock : int { Auto = 0, Wall = 1, Cpu = 2 };
 
 struct BenchOptions {

@@ -12,7 +12,7 @@
 
 namespace isomer {
 
-// What went wrong, and where: the node and the attribute are empty where there is none to name.
+// The fault and its place: the node and the attribute are empty if there is none to name.
 struct Error {
   std::string message;
   std::string node = {};

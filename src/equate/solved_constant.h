@@ -15,7 +15,7 @@ struct SolvedConstant {
   Graph program;  // without inputs
 };
 
-// What is added at the end of the second program, all else being known: the difference of both at zero.
+// The value added at the end of the second program, if all others are known: the difference of both at zero.
 // `unknown` are constants of the second program.
 std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b, const std::vector<Tensor>& unknown);
 

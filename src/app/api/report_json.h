@@ -19,7 +19,7 @@ namespace isomer {
 
 using ReportJson = nlohmann::ordered_json;
 
-// What a report of `optimize` does not know itself.
+// Facts that a report of `optimize` lacks.
 struct OptimizeContext {
   std::string inputs = {};   // that were measured with, in words: "x 1x3x224x224 (batch=1 was assumed)"
   std::string machine = {};  // the processor

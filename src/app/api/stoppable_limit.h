@@ -22,7 +22,7 @@ class StoppableLimit {
 
   double spent() const { return state_->limit.spent(); }
   std::shared_ptr<TimeLimit> limit() const { return {state_, &state_->limit}; }
-  // What was found within it; throws if there is nothing, or if the token was what ended it.
+  // The result within the limit; throws if there is none, or if the token ended it.
   template <class Found>
   auto take(Found found) const {
     if (state_->is_stopped) throw Error(ErrorKind::Stopped, "it was stopped");

@@ -18,7 +18,7 @@ namespace isomer {
 // the extents that the model declares.
 Status check_feeds(const NamedTensors& feeds, const Graph& graph);
 
-// What the user says of inputs.
+// The user's settings for inputs.
 struct FeedsRequest {
   std::optional<NamedTensors> given = {};
   std::vector<std::string> sizes = {}, values = {};  // of made-up ones: "batch=8", "sr=16000"

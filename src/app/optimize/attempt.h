@@ -18,7 +18,7 @@
 
 namespace isomer {
 
-// What an attempt has come to.
+// The result of an attempt so far.
 struct Reached {
   struct Best {
     Draft draft;

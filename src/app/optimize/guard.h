@@ -10,7 +10,7 @@
 
 namespace isomer {
 
-// What the guard saw of a draft.
+// The guard's findings about a draft.
 struct Look {
   enum class Kind : std::uint8_t {
     Accepted,
@@ -58,7 +58,7 @@ class Guard {
 std::string why_not_faster(const Interval& ratio, double min_gain);
 
 std::uintmax_t bytes_of(const std::filesystem::path& path);  // of a file and its external data
-// What the result may take of the disk: see OptimizeRequest.
+// The limit of the result's size on disk: see OptimizeRequest.
 std::uintmax_t allowed_bytes(const OptimizeRequest& request, std::uintmax_t bytes_in);
 
 }  // namespace isomer

@@ -31,7 +31,7 @@ struct OptimizedFiles {
   }
 };
 
-// What is wrong with the places that are to be written, before any work is done.
+// Checks the output paths before any work is done.
 Status check_places(const OptimizedFiles& files);
 
 // Both files or neither; the report says where the certificate is and what the model takes of the disk.

@@ -28,7 +28,7 @@ struct Lineage {
 // Every operator of either graph is in one region or kept.
 Lineage lineage_of(const Graph& in, const Graph& out, const Certificate& certificate);
 
-// What was said of each replacement, in their order. Empty: notes and replacements don't fit together.
+// The notes of each replacement, in order. Empty: notes and replacements don't match.
 std::vector<Note> notes_of_claims(const Certificate& certificate);
 
 }  // namespace isomer

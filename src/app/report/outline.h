@@ -62,13 +62,13 @@ class Outline {
  private:
   NodeId add(OutlineItem item);
 
-  // What computes the claim's outputs from its inputs.
+  // The nodes that compute the claim's outputs from its inputs.
   void mark_cone(const Claim& claim, std::size_t region, std::unordered_map<NodeId, std::size_t>& cones);
   void add_program(const Claim& claim, std::size_t region, std::map<Value, Value>& replaced,
                    std::vector<std::pair<Value, std::string>>& names);
   void redirect(const std::map<Value, Value>& replaced);
 
-  // What nothing reads any more is gone: with the replacement that it was computed for, or with its readers.
+  // Unread nodes are removed: with the replacement that they were computed for, or with their readers.
   void bury(const std::unordered_map<NodeId, std::size_t>& cones);
   void settle(const std::vector<NodeId>& dead, const std::unordered_map<NodeId, std::size_t>& cones);
   void forget(NodeId id);

@@ -17,7 +17,7 @@ namespace isomer {
 struct Description {
   ModelHead head;
   std::filesystem::path certificate = {};  // of Isomer, beside the model; "": none
-  // What follows is known of a model that was read.
+  // The following fields are known if the model was read.
   std::optional<Summary> summary = {};
   std::uint64_t external_bytes = 0;  // of the files that its weights are in
   std::vector<std::string> kinds =

@@ -35,7 +35,7 @@ struct Scanned {
   double seconds = 0;
 };
 
-// What to type to measure it; the result goes to the current folder.
+// The command that measures it; the result goes to the current folder.
 std::string optimize_command(const std::filesystem::path& model);
 
 }  // namespace isomer

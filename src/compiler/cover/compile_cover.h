@@ -31,7 +31,7 @@ class CoverMaker {
   Cover best() const { return cheapest_cover(times_, runs_); }
   // Times up to `most` merged regions as one, then answers the best cover whose regions were all measured.
   Outcome<Cover> best_of_measured(RegionTimer& timer, int most, const Progress& progress);
-  // What the whole model takes by the one engine or by the other, as the segments and their borders say.
+  // The time of the whole model on either engine, from the times of segments and borders.
   double least_of_one_engine() const;
   // Everything that can be compiled.
   Cover all() const;

@@ -94,7 +94,7 @@ Result<std::filesystem::path> compile_timing(const std::string& code, const Exte
                                              const CompileRequest& request);
 Result<Model> timing_model(const std::string& name, const Extents& extents);
 
-// What its inputs and outputs are, as interface.json says it.
+// Its inputs and outputs, as in interface.json.
 std::string interface_json(const lower::Plan& plan, const CompileRequest& request);
 
 }  // namespace isomer

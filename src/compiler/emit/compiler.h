@@ -17,7 +17,7 @@ std::string find_compiler();
 std::string find_cross_compiler();
 // The file of the program that such words start; "": it is not found.
 std::string program_of(const std::string& compiler);
-// What makes archives beside this compiler.
+// The archiver beside this compiler.
 std::string archiver_of(const std::string& compiler);
 
 // Runs it with these arguments; the error is what it said. Words of `compiler` that follow the program are

@@ -31,7 +31,7 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
                               int threads = 1, const std::optional<Batch>& batch = {},
                               const TunedLines& tuned = {}, const Sizes& open = {});
 
-// What emitted code needs above it (emit.h).
+// The code that emitted code needs before it (emit.h).
 std::string kernels_of(Exactness exactness);
 
 // Bytes of workspace for every thread of a run but the first.

@@ -19,7 +19,7 @@ using DimText = std::function<std::string(const Dim&)>;
 std::string part_count(const Plan& plan, const Nest& nest, const std::string& rows, const DimText& text);
 // The number of tiles of rows at one position of all else.
 std::string row_tiles(const Plan& plan, const Tile& tile, const DimText& text);
-// What numbers of parts are multiples of.
+// The divisor of all numbers of parts.
 std::int64_t part_grain(const Nest& nest);
 
 // Each opens loops over parts, and answers how many blocks it opened.

@@ -40,7 +40,7 @@ Result<std::vector<Trial>> trials(const Intrinsic& intrinsic);
 // here.
 Status tensorize(const Plan& plan, Nest& nest, std::string_view name);
 
-// What C++ calls it.
+// Its name in C++.
 std::string function_name(const Intrinsic& intrinsic);
 
 }  // namespace isomer::lower

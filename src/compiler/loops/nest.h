@@ -97,7 +97,7 @@ struct Loop {
   std::string name = {};
 };
 
-// What a formula's axis is, as an index over loops.
+// A formula's axis as an index over loops.
 struct AxisOfLoops {
   Axis axis = {};
   Index index = {};
@@ -116,7 +116,8 @@ struct Tile {
   std::int64_t group = 1;  // panels that a tile of rows sees while it is in the first cache
   std::int64_t chunk =
       0;  // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
-  // What threads divide: batch and outer rows (or, without any, tiles of rows), or batch and panels.
+  // The parts that threads divide: batch and outer rows (or, without any, tiles of rows), or batch and
+  // panels.
   enum class Shared : std::uint8_t { None, Rows, Columns };
   Shared shared = Shared::None;
   bool left_first = true;              // among the product's factors
@@ -239,7 +240,7 @@ struct Plan {
   std::string batch = {};             // the name of the batch's size, a parameter of a run; "": there is none
   std::int64_t workspace = 0;         // bytes
   std::int64_t thread_workspace = 0;  // bytes behind it for every thread but the first
-  // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
+  // The memory of a plan by sizes alone, and of the buffers that live at once, a lower bound.
   std::int64_t greedy_workspace = 0, least_workspace = 0;
   std::int64_t weights = 0;  // bytes
   // Where sizes are open: local buffers in an order in which their places can be computed. Then `workspace`,

@@ -37,7 +37,7 @@ Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& si
 std::optional<std::string> unknown_size(const Dim& dim, const Sizes& sizes);
 std::optional<std::string> unknown_size(const Expr& expr, const Sizes& sizes);
 
-// What a formula takes for granted and does not hold at all of these sizes; nullopt: it all holds.
+// An assumption of a formula that does not hold at all of these sizes; nullopt: all hold.
 std::optional<Dim> open_condition(const Formula& formula, const Sizes& sizes);
 
 }  // namespace isomer::lower

@@ -33,7 +33,7 @@ struct ImageBatch {
 };
 std::optional<ImageBatch> image_batch(const Graph& graph, const Inference& inference);
 
-// What to type for an input whose size is open: "--shape x=Nx3xHxW".
+// The option for an input with an open size: "--shape x=Nx3xHxW".
 std::string shape_option(const std::string& input, const std::optional<Dims>& shape);
 
 }  // namespace isomer::lower

@@ -30,7 +30,7 @@ std::optional<PairedSizes> choose_pairs(const std::vector<Axis>& depth, std::int
 // Packed weights of float32, rounded and in pairs.
 Storage to_pairs(Storage packed);
 
-// What is wrong with a tile of pairs; nullopt: nothing. `step`: as above.
+// The fault of a tile of pairs; nullopt: none. `step`: as above.
 std::optional<std::string> illegal_pairs(const Tile& tile, const Dim& step);
 
 }  // namespace isomer::lower

@@ -56,14 +56,14 @@ void share_nests(Plan& plan, const Schedules& own = {});
 // Memory of locals by their lifetimes, of weights in their file.
 void place_buffers(Plan& plan);
 
-// What has to be placed: bytes, from one nest to another.
+// A buffer to place: its bytes, from one nest to another.
 struct Block {
   std::int64_t bytes = 0;
   std::size_t first = 0, last = 0;
   bool lives_with(const Block& other) const { return first <= other.last && other.first <= last; }
 };
 std::int64_t peak(const std::vector<Block>& blocks, const std::vector<std::int64_t>& places);
-// What lives at the same time at most: no plan has less.
+// The peak of the buffers that live at the same time: a lower bound for every plan.
 std::int64_t least_peak(const std::vector<Block>& blocks);
 std::vector<std::int64_t> placed_greedily(const std::vector<Block>& blocks);
 // A plan that no other is below; nullopt: there is no solver, or it didn't find one. `known_peak`: of a plan.

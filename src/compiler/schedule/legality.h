@@ -14,7 +14,7 @@
 
 namespace isomer::lower {
 
-// What is wrong; nullopt: nothing. A question that isl leaves open counts as wrong.
+// The first fault; nullopt: none. A question that isl leaves open counts as a fault.
 std::optional<std::string> illegal(const Plan& plan);
 // The same of one nest: its instances, and its accesses.
 std::optional<std::string> illegal(const Plan& plan, const Nest& nest);

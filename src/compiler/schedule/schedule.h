@@ -39,7 +39,7 @@ Status apply_schedule(Nest& nest, std::string_view line, AxisNumbers& numbers);
 using Schedules = std::map<std::string, std::vector<std::string>, std::less<>>;
 Result<Schedules> parse_schedules(std::string_view text);
 
-// What lines say of tiles and of strips, which are not about single loops.
+// The settings of tiles and of strips, which are not about single loops.
 struct TileRequest {
   int right = -1;                                // the buffer that is packed; -1: any
   std::int64_t columns = 0;                      // of a panel; 0: any number

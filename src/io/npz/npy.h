@@ -24,7 +24,7 @@ using ByteSource = std::function<Status(void* into, std::size_t size)>;
 // stored in.
 Result<Tensor> read_npy(const ByteSource& source, std::uint64_t size);
 
-// What stands before the elements of the tensor: magic, version and header, padded to a multiple of 64 bytes.
+// The bytes before the elements of the tensor: magic, version and header, padded to a multiple of 64 bytes.
 // An error if numpy has no dtype for the element type. BFloat16 is written as ml_dtypes does it, as '<V2'.
 Result<std::string> npy_header(const Tensor& tensor);
 

@@ -10,7 +10,7 @@
 
 namespace isomer::wire {
 
-// What bodies are read with.
+// The context for reading bodies.
 struct BodyContext {
   const Functions& functions;
   const CopyOnWrite<FunctionDigests>& digests;  // of the same

@@ -28,7 +28,7 @@ class TensorWalk {
   std::vector<const onnx::GraphProto*> pending_;
 };
 
-// What the message says whatever file its tensors' elements lie in, these elements apart.
+// The message's content apart from its tensors' elements and their files.
 template <class Message>
 std::string bytes_without_places(const Message& message) {
   Message copy = message;  // NOLINT(performance-unnecessary-copy-initialization): changed below

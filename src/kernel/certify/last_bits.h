@@ -19,7 +19,7 @@ struct LastBits {
 };
 
 // The graph with OUT's last bits in those of its constants that are named here. Error: a jump behind one.
-// What differs by more stays as it is.
+// A constant that differs by more stays as it is.
 Result<LastBits> with_last_bits_of(const Graph& graph, const Graph& out, const std::set<std::string>& folded);
 
 }  // namespace isomer

@@ -63,7 +63,7 @@ struct PairFailure {
 std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& second, bool by_position,
                                             const std::vector<MovedValue>& moved = {});
 
-// What a proof of two models rests on beside the sets.
+// The assumptions of a proof of two models, besides the sets.
 struct PairedReport {
   std::optional<std::string> refusal;  // none: the models are equal
   std::optional<int> equation;         // that was refused

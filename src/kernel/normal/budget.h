@@ -8,7 +8,7 @@
 
 namespace isomer {
 
-// What one proof may spend. Counts, never seconds: the same question has the same answer.
+// The limits of one proof. They are counts, never seconds, so that the same question has the same answer.
 struct Budget {
   std::uint64_t set_operations = std::uint64_t{1} << 22;
   std::size_t terms = 4096;    // of one value

@@ -97,7 +97,7 @@ class NormalForms {
 
  private:
   friend class FormulaReader;
-  // What a factor of a term stands for: a family of scalars over a box of coordinates.
+  // The meaning of a factor of a term: a family of scalars over a box of coordinates.
   struct Source {
     Dims extents;
     std::optional<int> element;  // all of it is this element, at the same coordinates
@@ -185,7 +185,7 @@ class NormalForms {
   using Function = std::function<Sum(const std::vector<Sum>& args)>;
   std::optional<Sum> through_look_up(const std::vector<Sum>& args, const std::vector<Axis>& apart_from,
                                      const Function& f);
-  // What all terms have in common and no bound axis touches.
+  // The common part of all terms that no bound axis touches.
   std::vector<SourceFactor> common_factors(const Sum& sum) const;
   Sum index_number(const Index& index);
   Sum number(ElementType type, double value);

@@ -45,7 +45,7 @@ class SetSpace {
   // parameter of its own, of any value; what holds for every value of it holds for the one that it has.
   int symbol(const std::string& name) const { return parameter("$" + name); }
   int opaque(const Dim& dim) const { return parameter("(" + dim.text()); }
-  // What holds of these parameters and of all that are tied to them.
+  // The constraints on these parameters and on all that are tied to them.
   Dims preconditions_of(std::vector<int> parameters) const;
   // Whether sets have opaque parameters: such a set may have more points than the real one.
   bool has_opaque() const;

@@ -35,7 +35,7 @@ struct ProveOptions {
   // Inputs of the first program that may themselves be undefined: the second may use them only where the
   // first does.
   std::set<std::string> partial_inputs = {};
-  // What is known of the sizes from the model around these programs, each >= 0.
+  // Known facts about sizes from the model around these programs, each >= 0.
   Dims sizes = {};
   Budget budget = {};
   std::optional<int> attempt =

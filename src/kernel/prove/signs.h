@@ -11,7 +11,7 @@
 
 namespace isomer {
 
-// What is known of all elements of an input.
+// Known facts about all elements of an input.
 struct InputSign {
   bool positive = false, nonnegative = false;
   std::optional<Value> same_as = {};  // equal values are one tensor

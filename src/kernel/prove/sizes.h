@@ -29,7 +29,7 @@ class SizeFacts {
   bool contradictory_ = false;
 };
 
-// What the nodes that outputs depend on need.
+// The conditions of the nodes that outputs depend on.
 Dims needed_sizes(const Graph& graph, const Inference& inference);
 
 // A node of the first program whose formula may not be exact, or one of the second that may not run where the

@@ -122,7 +122,7 @@ class Sweep {
   void add(Side side, NodeId id);
   int constant_class(Side side, Value value, const Tensor& tensor);
   bool is_same(const Entry& x, const Entry& y) const;
-  // What is known of a value before the models run: a constant, or integers that follow from extents.
+  // The known value before the models run: a constant, or integers that follow from extents.
   std::optional<Tensor> known(Side side, Value value) const;
   std::optional<Dims> extents_in(Side side, Value value) const;
   bool is_constant_of(Side side, const Tensor& tensor) const;

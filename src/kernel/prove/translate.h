@@ -13,7 +13,7 @@
 
 namespace isomer {
 
-// What two programs share in one proof: forms by value number.
+// Shared by two programs in one proof: forms by value number.
 class Translator {
  public:
   struct Options {

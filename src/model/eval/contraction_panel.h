@@ -81,7 +81,7 @@ void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, 
 template <class T>
 constexpr bool kTellsZero = std::is_arithmetic_v<T> || std::is_same_v<T, Zp>;
 
-// What is known of a packed panel.
+// Known facts about a packed panel.
 struct Panel {
   // What is used is copied for each product: at most a quarter of the depth, an eighth of a whole block's.
   static constexpr int kMostUsed = 32, kLeastSaved = 4;

@@ -16,7 +16,7 @@
 
 namespace isomer {
 
-// What a computation needs besides its operands, and what it may report.
+// The inputs of a computation besides its operands, and its reports.
 struct ScalarContext {
   std::uint64_t key = 0;         // of the field's functions
   bool divided_by_zero = false;  // integers only

@@ -24,7 +24,7 @@ struct StoredTensor {
   ElementType type = ElementType::Undefined;
 };
 
-// What a run changes. Programs are shared between threads, states are not.
+// The state of a run. Programs are shared between threads, states are not.
 struct StripState {
   std::vector<std::int64_t> slots;         // value of each axis; the strip's axis: its first value
   std::vector<const std::int64_t*> lanes;  // per slot: a value for every element of the strip, or null

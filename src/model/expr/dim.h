@@ -54,7 +54,7 @@ class Dim {
   // a / b where b is known to divide a as a polynomial; nullopt otherwise.
   static std::optional<Dim> exact_quotient(const Dim& a, const Dim& b);
 
-  // What follows for every value >= 0 of the symbols; nullopt where it depends on them or is not seen.
+  // The answer for every value >= 0 of the symbols; nullopt if it depends on them or is unknown.
   std::optional<bool> at_least(const Dim& other) const;
   std::optional<bool> equals(const Dim& other) const;
 

@@ -27,7 +27,7 @@ struct Stage {
   Dims shape() const;
 };
 
-// What a formula takes for granted of extents where it cannot know: this one is >= 0.
+// An assumption of a formula about extents that it cannot decide: this one is >= 0.
 struct SizeCondition {
   enum class Kind : std::uint8_t {
     Needed,  // holds wherever the call runs and computes what ONNX says

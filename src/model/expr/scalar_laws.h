@@ -10,7 +10,7 @@
 
 namespace isomer {
 
-// What is known of a scalar for all inputs.
+// Known facts about a scalar for all inputs.
 struct Sign {
   bool nonnegative = false, nonzero = false;
   bool positive() const { return nonnegative && nonzero; }

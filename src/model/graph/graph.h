@@ -60,7 +60,7 @@ using FunctionDigests = std::map<FunctionName, std::string>;
 
 class OwnOperators;
 
-// What names of operators mean in a graph: the version of each domain, and operators that a user states.
+// The meaning of operator names in a graph: the version of each domain, and custom operators.
 // Copied as one, so that no part of a model knows more operators than another.
 struct Opsets : std::map<std::string, int, std::less<>> {
   using map::map;

@@ -39,7 +39,7 @@ struct Inference {
   const ValueInfo& of(Value value) const;
   std::unordered_map<NodeId, std::vector<ValueInfo>> values;
   std::unordered_map<NodeId, std::string> opaque;  // operator nodes without a formula here, and why
-  // What formulas take for granted of extents, where there is something.
+  // The assumptions of formulas about extents, if any.
   std::unordered_map<NodeId, std::vector<SizeCondition>> conditions = {};
   std::unordered_map<NodeId, std::vector<IndexRange>> ranges = {};
   std::unordered_map<NodeId, std::vector<Inference>> bodies;  // of control flow and calls, one per body

@@ -49,7 +49,7 @@ class ProgramBuilder {
   // Parts of these sizes; one value each.
   std::vector<Value> split(Value value, std::int64_t axis, const std::vector<std::int64_t>& sizes);
   Value copy(Node node, const std::vector<Value>& inputs);  // the first of its outputs
-  // What was made in the place of a graph's value; else the value itself, by its name.
+  // The replacement of a graph's value; else the value itself, by its name.
   Value made_or_input(const Graph& graph, Value value, const std::map<Value, Value>& made);
   void output(Value value) { graph_.add_output(value); }
   const std::string& name_of(Value value) const { return graph_.name_of(value); }

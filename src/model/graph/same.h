@@ -14,7 +14,7 @@ namespace isomer {
 
 bool same_elements(const Attributes& a, const Attributes& b);
 
-// What two nodes run inside: graphs in their attributes, functions that they call, whatever these call.
+// The bodies of two nodes: graphs in their attributes, functions that they call, with all that these call.
 // Values by name. True of nodes that run nothing; the attributes themselves are not compared.
 bool same_inside(const Graph& a, const Node& x, const Graph& b, const Node& y);
 

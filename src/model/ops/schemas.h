@@ -100,7 +100,7 @@ struct FormFault {
   std::string attribute = {};  // "": it is not about one
   std::string message;
 };
-// What of a call is not as its schema has it: number of inputs and outputs, attributes and their types.
+// The first difference of a call from its schema: number of inputs and outputs, attributes and their types.
 std::optional<FormFault> find_fault(const CallForm& form, const Schema& schema);
 // The same by whatever the call's domain has; an operator that a standard domain does not have is a fault.
 // Domains that ONNX does not define may have anything.

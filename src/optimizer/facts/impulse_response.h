@@ -24,7 +24,7 @@ struct Impulses {
 // [phases·rows, channels, spatial...].
 Value impulse_images(ProgramBuilder& b, const Impulses& impulses);
 
-// What is at the middle of an answer to zeros, of these extents: nothing that padding reaches.
+// The middle of a response to zeros, of these extents, which padding does not reach.
 Value middle_of(ProgramBuilder& b, Value answer, const Extents& extents);
 
 // The kernel [outputs, rows, taps...] out of the answer to the images, of these extents; nullopt: a tap sees

@@ -34,7 +34,7 @@ class Normalizations {
   std::optional<Normalization> ending_in(Value output) const;
 
  private:
-  // What a node is of one.
+  // The role of a node in one.
   struct Part {
     bool is_element_wise = false;  // or a view
     std::vector<bool> reduced;     // per axis of its input; empty: it reduces nothing

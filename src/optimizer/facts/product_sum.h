@@ -27,7 +27,7 @@ struct ProductSum {
   std::vector<AxisUse> axes;  // of the constant
   Extents sizes;              // of the constant
   std::size_t rank = 0;       // of the output
-  // What is added, and the axis of the output along which it lies, if it isn't broadcast from the end.
+  // The added value, and its axis in the output, if it isn't broadcast from the end.
   Value bias = Value::none();
   std::optional<int> bias_axis = {};
 

@@ -21,10 +21,10 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-// What an expression of a formula lies in, if its inputs lie in these. What is not understood: anywhere.
+// The range of an expression of a formula, if its inputs lie in these. An unsupported one: unbounded.
 ValueRange interval_of(const Formula& formula, const ExprNode& e, const std::vector<ValueRange>& inputs);
 
-// What a node's output lies in: as its formula says, and a value times itself is not negative.
+// The range of a node's output: by its formula, and a value times itself is not negative.
 ValueRange range_of(const Node& node, const Formula& formula, const std::vector<ValueRange>& inputs);
 
 // The input that the output is the same as, element by element, for inputs in these intervals.

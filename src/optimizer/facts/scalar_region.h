@@ -38,7 +38,7 @@ class ScalarRegions {
   std::set<NodeId> scalar_;
 };
 
-// What a program of one input and one output, both of one axis, makes of these numbers.
+// The outputs of a program of one input and one output, both of one axis, for these numbers.
 std::optional<std::vector<double>> values_of(const Graph& program, ElementType type,
                                              const std::vector<double>& at,
                                              Arithmetic arithmetic = Arithmetic::Double);

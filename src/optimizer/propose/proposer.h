@@ -29,7 +29,7 @@ struct Proposer {
   std::string_view finds;  // one sentence for people
   Propose propose;         // null: the rules that the user gave (propose_by_rules)
   Kind kind = Kind::Default;
-  // What words for a step add to "A → B" where the operators alone do not say what was gained.
+  // Text added to "A → B" if the operators alone do not show the gain.
   std::string_view remark = {};
   // The words for all of its steps, where the operators say nothing; "": "A → B".
   std::string_view summary = {};

@@ -58,7 +58,7 @@ struct SearchOptions {
     std::string by = {};      // the name of the writer
   };
   Plans plans = {};
-  // What is going on: "proving: collapse, at stages.0/Add".
+  // Progress: "proving: collapse, at stages.0/Add".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   // Called for a draft that is better than all before, as far as the search knows.
   std::function<void(const Draft&)> on_draft = [](const Draft&) {};

@@ -8,7 +8,7 @@
 
 namespace isomer {
 
-// What lies between some values and others, and nothing else.
+// The nodes between some values and others.
 struct RegionPlace {
   std::vector<std::string> inputs, outputs;
   Graph graph;

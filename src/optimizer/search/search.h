@@ -8,7 +8,7 @@
 
 namespace isomer {
 
-// What was reached, step by step; the last is the best.
+// The drafts, step by step; the last is the best.
 Result<std::vector<Draft>> search(const SearchOptions& options, const Model& model, Trials* trials,
                                   SearchReport& report);
 

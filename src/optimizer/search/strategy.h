@@ -20,7 +20,7 @@ struct State {
   double cost = 0;
 };
 
-// What strategies share: where one can go from a state, and whether one has been there.
+// Shared by strategies: the successors of a state, and whether a state was visited.
 class StateSpace {
  public:
   virtual ~StateSpace() = default;

@@ -54,7 +54,7 @@ class Trials {
   // the one at which b is worst.
   Outcome<PairMeasurement> rank(const ScratchModel& a, const ScratchModel& b, double seconds,
                                 const OnProgress& progress = {});
-  // What flows into the regions of these steps: the model is run once.
+  // Records the inputs of the regions of these steps: the model is run once.
   Outcome<Done> observe(const Model& model, const Workpiece& piece, const std::vector<const Step*>& steps);
   // One of them, in its context. seconds = 0: errors only, if float64 takes at most `most_operations`
   // operations.

@@ -30,7 +30,7 @@ struct ProposedRules {
   std::function<ProposedRule(std::size_t)> at;
 };
 
-// What became of the candidates of one level.
+// The counts of the candidates of one level.
 struct GenerateStage {
   int operators = 0;
   EnumerationCounts enumerated;
@@ -92,7 +92,7 @@ class KeptRules {
   void in_parallel(std::size_t count, const KeepOptions& options, const Work& work);
   // Steps in which it follows at its sizes by general equations; nullopt: it does not.
   std::optional<std::size_t> steps_to(const ProposedRule& rule, ShapeMemory& memory) const;
-  // What a thread has learned of shapes.
+  // A thread's cache of shapes.
   struct Memories {
     ShapeMemory kept, doubtful;
   };

@@ -138,7 +138,7 @@ class EquationIndex {
     std::vector<std::pair<WordId, std::size_t>> next;  // sorted
     std::vector<std::size_t> equations;
   };
-  // What a walk needs, kept from one to the next.
+  // The memory of a walk, reused by the next one.
   struct Scratch {
     std::vector<const Term*> open;
     std::vector<std::size_t> found;

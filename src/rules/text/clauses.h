@@ -25,7 +25,7 @@ Error error_at(int line, const std::string& message);
 std::string in_lines(const std::vector<Clause>& rule);
 std::string on_one_line(const std::vector<Clause>& rule);
 
-// What letters, digits and '_' make.
+// A word of letters, digits and '_'.
 bool is_word(char c);
 
 }  // namespace isomer

@@ -21,7 +21,7 @@ class PatternNet {
     std::shared_ptr<const Pattern> pattern;
     std::vector<bool> exchanged;
   };
-  // What may match at a value, by operators alone.
+  // The patterns that may match at a value, by operators alone.
   std::vector<const Entry*> find(const Graph& graph, Value value) const;
 
  private:

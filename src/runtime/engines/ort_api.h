@@ -46,7 +46,7 @@ Outcome<OrtSessionOptions*> make_options(const Api& api, const ModelPlace& model
                                          const RuntimeOptions& options);
 Outcome<std::unique_ptr<Session>> make_session(const ApiPointer& api, const ModelPlace& model,
                                                const OrtSessionOptions* options);
-// What a profile written by the library says, the first run left out where there is more than one.
+// Reads a profile written by the library, without the first run if there is more than one.
 Outcome<std::vector<KernelKind>> read_profile(const std::string& path);
 
 Outcome<NamedTensors> copy_outputs(const Api& api, const std::vector<std::string>& names,

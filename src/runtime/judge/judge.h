@@ -14,7 +14,7 @@
 
 namespace isomer {
 
-// What the runtime made of one model, seen in a process of its own.
+// The runtime's optimized form of one model, made in a separate process.
 struct ModelFacts {
   std::int64_t peak_bytes = 0;  // of loading and running it, beyond the process without it
   std::int64_t load_ns = 0;

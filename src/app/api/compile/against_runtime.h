@@ -17,7 +17,7 @@ namespace isomer::api {
 // A way of adding up products that rounds more than a runtime does.
 inline constexpr char kBfloat16[] = "bf16";
 
-// What was compiled computes something else than the runtime does, by more than rounding can.
+// The compiled model differs from the runtime by more than rounding can cause.
 class Differs : public Error {
  public:
   explicit Differs(const std::string& what) : Error(ErrorKind::Internal, what) {}
@@ -62,7 +62,7 @@ class AgainstRuntime {
                           const std::string& where);
   // How far apart outputs are of models whose constants differ in their last digits, of the largest value.
   double sensitivity();
-  // What the model computes of some inputs in float64, and how far the runtime itself is from that.
+  // The model's outputs for some inputs in float64, and the runtime's own error.
   struct Right {
     Tensors feeds = {};
     NamedTensors exact = {};

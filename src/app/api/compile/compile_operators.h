@@ -23,11 +23,11 @@ struct EqualModel {
   std::string name;
   std::string certificate;  // that it is
 };
-// What a search for operators came to.
+// The result of a search for operators.
 struct FoundOperators {
   std::optional<Candidate> made = {};  // nullopt: none is faster with 95 % confidence
   std::string reason = {};             // why
-  // What it computes without its library: equal to the model by this certificate; "": it is the model.
+  // The model without its library: equal to the original by this certificate; "": it is the original.
   Model base;
   std::string certificate = {};
   Compiled told = {};
@@ -37,10 +37,10 @@ struct FoundOperators {
 // A search for kernels ends when all of a model runs on kernels and is faster by this with 95 % confidence.
 inline constexpr double kEnoughGain = 1.3;
 
-// What is written must not be what is read: throws ErrorKind::BadInput.
+// The output must not be the input: throws ErrorKind::BadInput.
 void check_not_overwritten(const Model& model, const std::filesystem::path& folder);
 
-// What a search for operators has besides the model.
+// The inputs of a search for operators besides the model.
 struct OperatorExtras {
   std::vector<EqualModel> equal = {};
   bool wants_bodies = false;  // each operator must be a function of the model, too

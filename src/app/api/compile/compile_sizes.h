@@ -22,7 +22,7 @@ Compiled compile_for_sizes(const Model& model, const CompileOptions& options, co
 
 struct SizedExtras {
   std::vector<EqualModel> equal = {};  // whose regions are offered, too
-  // What runs where no case is ours, and the certificate that it is equal; nullopt: the model itself.
+  // The model for sizes without a case, and the certificate that it is equal; nullopt: the model itself.
   std::optional<Model> otherwise = {};
   std::string certificate = {};
   bool skips_given = false;   // one of these is better for operators than the model in any case
@@ -30,7 +30,7 @@ struct SizedExtras {
   // No user gave the size at which the model is measured: only operators for every size are taken.
   bool is_size_guessed = false;
 
-  // What kernels are made of.
+  // The model that kernels are made of.
   const Model& graph_for_kernels(const Model& model) const {
     return skips_given && !equal.empty() ? equal.front().model : model;
   }

@@ -34,7 +34,7 @@ struct FoundKernels {
 
 struct KernelSearch {
   const Model& model;
-  // What the graph search found, with its certificate; nullopt: nothing.
+  // The result of the graph search, with its certificate; nullopt: none.
   std::optional<Model> found = {};
   std::string certificate = {};
   double ratio = 1;  // of it, as it was measured

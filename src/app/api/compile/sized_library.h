@@ -21,7 +21,7 @@ std::optional<OpenShapes> open_shapes(const isomer::Graph& graph, const std::vec
 
 class SizedLibrary {
  public:
-  // What is known at one size: a model that was cut, and regions of it.
+  // The facts at one size: a cut model, and regions of it.
   struct Source {
     std::vector<std::string> sizes;
     const CutModel* cut = nullptr;

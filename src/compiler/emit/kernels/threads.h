@@ -48,7 +48,7 @@ enum { IM_SPINS = 2000 };
 
 struct im_team {
   int64_t threads;
-  // What is to be done: stays as it is while there is a part that is not done.
+  // The current work: it does not change while a part of it is open.
   int (*body)(const void* what, int64_t low, int64_t high, int64_t thread);
   const void* what;
   int64_t count, size;           // `size`: of a part

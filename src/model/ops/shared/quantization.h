@@ -35,7 +35,7 @@ class QuantizedComposition : public Composition {
 
   // The operand less its zero point, as whole numbers of a float type, or of int32.
   Tensor steps(const QuantizedOperand& of, ElementType type = ElementType::Double);
-  // What the operand stands for.
+  // The real numbers that the operand represents.
   Tensor dequantized(const QuantizedOperand& of, ElementType type = ElementType::Double);
   // A scale or zero point at a position of its operand: one for all, or one per index of the axis.
   Expr parameter(const QuantizedOperand& of, int input, const std::vector<Index>& at) const;

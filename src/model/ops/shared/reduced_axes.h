@@ -39,7 +39,7 @@ class ReducedAxes {
   std::vector<bool> reduced_;
 };
 
-// What is reduced: an expression at a position of the shape.
+// The reduced expression at a position of the shape.
 using Body = std::function<Expr(const std::vector<Index>& position)>;
 // Stages of shape kept(): the body's reduction over the reduced axes; its mean; sqrt(mean of its square +
 // epsilon).

@@ -10,7 +10,7 @@
 
 namespace isomer {
 
-// What the region makes of zeros: nothing, the same at all places of the windows, or something for each.
+// The region's response to zeros: none, the same at all places of the windows, or one for each place.
 enum class Constant : std::uint8_t { None, Bias, Map };
 
 struct FormSite {

@@ -9,7 +9,7 @@ namespace isomer {
 void propose_tables(const Site& site, Proposals& out);
 // Products with rows of which one element is 1 and all others are 0: a row is looked up instead.
 void propose_one_hot(const Site& site, Proposals& out);
-// What is added before a convolution with borders, added first; the rest goes into its weights.
+// A value added before a convolution with borders is added first; the rest goes into its weights.
 void propose_shift_first(const Site& site, Proposals& out);
 // Inner products of chosen pairs of rows, looked up in all inner products.
 void propose_chosen_pairs(const Site& site, Proposals& out);

@@ -22,7 +22,7 @@ void propose_residuals(const Site& site, Proposals& out);
 void propose_quantized_channels(const Site& site, Proposals& out);
 // Values that were just dequantised behind a Sum of them alone: what follows stays in floats.
 void propose_float_borders(const Site& site, Proposals& out);
-// What is computed between two values of 8 bits, element by element, looked up in a table.
+// An element-wise computation between two 8-bit values, as a look-up in a table.
 void propose_quantized_tables(const Site& site, Proposals& out);
 
 // Channels that fill blocks of the runtime's layout on any processor. Padding to 16 was the best of 4, 8 and
