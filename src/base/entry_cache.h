@@ -28,7 +28,7 @@ std::uintmax_t bytes_in(const std::filesystem::path& folder);
 
 class EntryCache {
  public:
-  // What entries are made for.
+  // The keys of entries.
   struct Machine {
     std::string runtime;    // the version of ONNX Runtime
     std::string processor;  // what it offers to compiled code
@@ -43,8 +43,8 @@ class EntryCache {
   // Where such an entry is, or will be; what is being made for it has the same name and an ending.
   std::filesystem::path place(const std::string& fingerprint) const;
 
-  // Makes an entry of a folder with its files. `why_none`: why it has no model. What was used least goes,
-  // where all entries take too much room.
+  // Makes an entry of a folder with its files. `why_none`: why it has no model. The least recently used
+  // entries are removed if all together are too large.
   void add(const std::string& fingerprint, const std::filesystem::path& files,
            const std::string& why_none = "") const;
 

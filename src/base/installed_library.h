@@ -15,8 +15,8 @@ struct InstalledLibrary {
   std::string_view linker_name;  // the name for the dynamic linker, tried last
 };
 
-// What the environment variable says, else the library in the Python package of $VIRTUAL_ENV, else in that of
-// the python3 in the path, else the name that the dynamic linker knows.
+// The path in the environment variable, else the library in the Python package of $VIRTUAL_ENV, else in that
+// of the python3 in the path, else the name that the dynamic linker knows.
 std::string find_library(const InstalledLibrary& library);
 
 }  // namespace isomer

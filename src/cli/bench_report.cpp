@@ -62,7 +62,7 @@ std::vector<std::string> short_names(const Json& models) {
 std::string model_table(const Json& run) {
   using enum Table::Align;
   const auto names = short_names(run["models"]);
-  // What the other columns leave of a line.
+  // The width that other columns leave in a line.
   const std::size_t widest = std::clamp<std::size_t>(columns_of(STDOUT_FILENO) - 56, 16, kWidestCell);
   Table table({{"model", Left}, {"latency", Right}, {"peak memory", Right}, {"load", Right}});
   std::string lines;

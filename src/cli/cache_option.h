@@ -17,7 +17,7 @@ struct CacheRequest {
 };
 void add_cache_options(CLI::App& command, CacheRequest& request);
 
-// What the place means: that of $ISOMER_CACHE, else of the user's cache folder; "" for none.
+// The resolved place: that of $ISOMER_CACHE, else of the user's cache folder; "" for none.
 std::filesystem::path cache_place(const CacheRequest& request);
 
 }  // namespace isomer::cli

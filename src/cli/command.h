@@ -19,7 +19,7 @@ namespace isomer::cli {
 
 using Json = nlohmann::ordered_json;
 
-// What the process ends with. A contract: scripts depend on the numbers.
+// The exit codes. A contract: scripts depend on the numbers.
 enum class Exit : int {
   Done = 0,
   Refuted = 1,    // the answer is no

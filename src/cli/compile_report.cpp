@@ -84,7 +84,7 @@ std::string regions_of(const Json& regions) {
   return table.text(columns_of(STDOUT_FILENO));
 }
 
-// What tuning came to; "": --tune was not given.
+// The result of tuning; "": --tune was not given.
 std::string tuning_of(const Json& tuning) {
   if (tuning.is_null()) return "";
   const std::string what = fmt::format(

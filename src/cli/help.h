@@ -17,7 +17,7 @@ namespace isomer::cli {
 
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-// What was wrong with the arguments, with what was probably meant.
+// The fault in the arguments, with the most likely correction.
 std::string complaint_about(const CLI::ParseError& error, const CLI::App& app,
                             const std::vector<std::string>& arguments);
 
@@ -25,7 +25,7 @@ std::string complaint_about(const CLI::ParseError& error, const CLI::App& app,
 // such command.
 std::string manual_page(const CLI::App& app, const std::string& command);
 
-// What a shell needs to complete commands and options; the shell is bash, zsh or fish.
+// A completion script for commands and options; the shell is bash, zsh or fish.
 std::string completion_for(const CLI::App& app, const std::string& shell);
 
 }  // namespace isomer::cli

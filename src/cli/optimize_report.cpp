@@ -148,7 +148,7 @@ std::vector<Line> done_lines(const Json& report) {
   std::vector<Line> lines;
   for (const Json& group : report["groups"]) {
     Line& line = line_for(lines, group);
-    // What a simplification leaves without a reader goes with it, uncounted: the table has the sum.
+    // Nodes that a simplification leaves unread go with it, uncounted: the table has the sum.
     if (group["kind"] != "simplify") line.fewer += group["fewer_nodes"].get<int>();
   }
   std::ranges::stable_sort(lines, std::greater<>{}, &Line::places);
@@ -166,7 +166,7 @@ bool has_kernels(const Json& report) {
   return !report["kernels"].is_null() && report["kernels"]["is_taken"].get<bool>();
 }
 
-// What became of --kernels: what it is made of, or why there are none.
+// The result of --kernels: the parts, or why there are none.
 std::string kernels_text(const Json& report) {
   const Json& kernels = report["kernels"];
   if (kernels.is_null()) return "";
@@ -197,7 +197,7 @@ std::string kernels_text(const Json& report) {
   return text;
 }
 
-// What to do with it, last.
+// The next step, at the end.
 std::string next_step(const Json& report, const OptimizeWords& words) {
   const bool is_measured_on_ort = string_of(report["runtime"], "name") == "ort";
   if (report["kernels"].is_null() && is_measured_on_ort && !words.is_simplified)
@@ -209,7 +209,7 @@ std::string next_step(const Json& report, const OptimizeWords& words) {
       printable(words.out.string()));
 }
 
-// What earlier runs were good for, and where that is kept.
+// The use of the cache, and its place.
 std::string cache_text(const Json& report) {
   const Json &cache = report["cache"], &search = report["search"];
   if (const std::string trouble = string_of(cache, "trouble"); !trouble.empty()) return "cache: " + trouble;

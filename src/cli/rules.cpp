@@ -73,7 +73,7 @@ std::string to_text(const Json& report) {
          '\n';
 }
 
-// What a text expects is no failure. Otherwise a refutation is the answer, whatever is undecided beside it.
+// An expected verdict is no failure. Otherwise a refutation is the answer, whatever is undecided beside it.
 Reply reply_of(const Json& report) {
   Reply reply{.exit = Exit::Done, .text = to_text(report), .json = report};
   for (const Json& rule : report["rules"]) {

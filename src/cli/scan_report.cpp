@@ -141,7 +141,7 @@ std::string what_it_is(const Json& model) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// What else is to be known, each of it a reason to look again.
+// Notes about a model, each a reason to look at it again.
 std::vector<std::string> notes_of(const Json& model, const std::map<std::string, std::string>& names) {
   std::vector<std::string> notes;
   if (!model["optimized"].is_null()) notes.push_back(optimized_text(model["optimized"]));
@@ -183,7 +183,7 @@ std::string table(const Json& report, const ScanWords& words) {
   return table.text(words.columns);
 }
 
-// What the words of the table mean, of those that it has.
+// Explains the words that occur in the table.
 std::string legend(const Json& report, const ScanWords& words) {
   std::string out;
   const auto add = [&](const std::string& text) { out += wrapped(text, words.columns, 0) + '\n'; };

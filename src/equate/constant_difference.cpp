@@ -14,8 +14,8 @@
 namespace isomer {
 namespace {
 
-// What folding and other tools' last digits explain (kernel/prove/rounding.h allows 64 roundings of a float),
-// with room: a constant that is farther away is another number.
+// The largest difference that folding and other tools' last digits explain (kernel/prove/rounding.h allows 64
+// roundings of a float), with a margin: a constant that differs by more is another number.
 constexpr double kBeyondRounding = 0x1p-12;
 // The noise of float64 after a long computation.
 constexpr double kNoise = 1e-10;

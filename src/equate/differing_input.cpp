@@ -101,8 +101,8 @@ std::optional<Refuted> differing_input(const Graph& a, const Graph& b, const std
                                        const std::vector<bool>& proved, const Likeness::Options& feeds) {
   const auto seen = Likeness::of(a, b, feeds);
   if (!seen) return std::nullopt;
-  // Constants that only the second model has may be rounded. What rounding can do is seen by changing them a
-  // little; a difference that is much larger is not explained by it.
+  // Constants that only the second model has may be rounded. Small changes of them show the possible effect
+  // of rounding; a much larger difference is not explained by it.
   std::optional<Likeness> shaken;
   if (!own.empty()) {
     const auto is_own = [&](const Tensor& tensor) {

@@ -15,7 +15,7 @@ struct MadeConstant {
   Graph program;  // no inputs, one output
 };
 
-// Those that are read by a node that also reads something else, or are an output.
+// Constants that are read by a node with other inputs, or are an output.
 std::vector<MadeConstant> made_constants(const Graph& graph, const Inference& info);
 
 }  // namespace isomer

@@ -187,7 +187,7 @@ std::optional<std::vector<Block>> Finder::find() {
     if (covered_[i] || is_zero(wanted_.bits[i])) continue;
     if (out.size() == kMostBlocks) return std::nullopt;
     auto block = best_at(static_cast<std::int64_t>(i));
-    // That a whole source occurs, however small it is, is no coincidence.
+    // A whole source that occurs, however small, is no coincidence.
     const bool is_small = block && block->volume() <= few &&
                           (block->volume() < 4 || block->volume() < std::ssize(sources_[block->source].bits));
     if (!block || (is_small && ++small > kMostSmall)) {
@@ -375,7 +375,7 @@ std::vector<Source> plain(const std::vector<Tensor>& tensors) {
 constexpr std::size_t kMostFactors = 4;
 constexpr std::int64_t kMostScaled = 1 << 25;  // elements of all products
 
-// What multiplying in float by a number of the sources makes of them.
+// The products in float of the sources with a number.
 std::vector<Source> scaled(const std::vector<Tensor>& tensors, const std::vector<Tensor>& numbers) {
   std::vector<Source> out;
   std::int64_t elements = 0;

@@ -585,8 +585,8 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
   return out;
 }
 
-// A pairing of the second model with the first as one of the first with the second. What it proves is the
-// checker's to say: where one of them is undefined and the other isn't, only one order is right.
+// A pairing of the second model with the first as one of the first with the second. The checker decides what
+// it proves: where one of them is undefined and the other isn't, only one order is right.
 std::optional<Pairing> turned(const ModelsVerdict& found) {
   if (!found.pairing.moved.empty()) return std::nullopt;
   Pairing out{.by_position = found.pairing.by_position, .moved = {}, .constants = {}, .equations = {}};

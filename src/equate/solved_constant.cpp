@@ -182,8 +182,8 @@ class Solver {
   ProgramBuilder& builder() { return b_; }
 
  private:
-  // What a convolution or a product makes of impulses is its own weights, moved. Without spatial axes the
-  // impulses are the rows of a unit matrix.
+  // The response of a convolution or a product to impulses is its own weights, moved. Without spatial axes
+  // the impulses are the rows of a unit matrix.
   std::optional<Value> response(const Node& node, const std::vector<Value>& inputs,
                                 const Impulses& impulses) {
     if (!inputs[1].exists()) return std::nullopt;

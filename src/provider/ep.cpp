@@ -155,7 +155,7 @@ Entry Ep::find_entry(const std::string& fingerprint, const fs::path& model) cons
   return cache.find(fingerprint);
 }
 
-// What `optimize --kernels` made of the model's file.
+// The result of `optimize --kernels` for the model's file.
 bool Ep::take_optimized(const Preparation& preparation, const std::string& fingerprint,
                         const fs::path& model) const try {
   const fs::path folder = optimized_beside(cache_file());

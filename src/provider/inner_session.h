@@ -47,7 +47,7 @@ class InnerSession {
   Owned<OrtSession> session_;
   std::vector<std::string> required_, optional_;
   std::vector<Output> made_;
-  // What the node has, and of these what the session takes.
+  // The node's values, and those of them that the session takes.
   std::vector<const char*> input_names_, output_names_;
   std::vector<std::size_t> input_places_;
   std::vector<const Output*> bound_;

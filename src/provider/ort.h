@@ -14,7 +14,7 @@ namespace isomer::provider {
 
 constexpr char kName[] = "IsomerExecutionProvider";
 
-// What the runtime said is wrong.
+// The runtime's error.
 class OrtError : public std::runtime_error {
  public:
   OrtError(OrtErrorCode kind, const std::string& why) : std::runtime_error(why), code(kind) {}
@@ -34,8 +34,8 @@ struct Ort {
     throw error;
   }
 
-  // For functions that the runtime calls: an exception becomes a status. What an operator of the model
-  // refuses stays the error that it is without the provider.
+  // For functions that the runtime calls: an exception becomes a status. An error of an operator of the model
+  // stays the error that it is without the provider.
   template <class Work>
   OrtStatus* guard(Work&& work) const noexcept try {
     work();

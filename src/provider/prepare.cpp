@@ -53,7 +53,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What a program said last: lines that begin with a blank continue the one before.
+// A program's last message: lines that begin with a blank continue the one before.
 std::string last_words_of(const fs::path& file) {
   std::ifstream in(file);
   std::string last;

@@ -154,7 +154,7 @@ std::optional<api::Tensors> feeds_of(const isomer_tensors* feeds) {
   return feeds == nullptr ? std::nullopt : std::optional(feeds->tensors);
 }
 
-// What options of optimize, of bench and of compare have in common.
+// The common options of optimize, bench and compare.
 template <class To, class From>
 void take_shared(To& to, const From& from) {
   to.seed = from.seed;

@@ -112,7 +112,7 @@ GateReport gate(const Model& base, const Model& candidate, const GateOptions& op
                 .threads = options.runtime.threads,
                 .min_ratio = options.min_ratio};
     run.speed = take(judge_speed(request));
-    // What does not run has no outputs to compare.
+    // A model that does not run has no outputs to compare.
     if (options.equal && !run.speed.failure) run.equality = judge_equality(base, candidate, request, options);
     return report_of(run);
   });

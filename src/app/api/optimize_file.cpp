@@ -44,7 +44,7 @@ class JointSearch {
 
   static constexpr std::string_view kPrefix = ".isomer-kernels";
 
-  // What was found, and the kernels that are a part of it.
+  // The result, and the kernels that are a part of it.
   std::pair<isomer::Optimized, FoundKernels> find() {
     if (FoundKernels kept = find_kept(); kept.is_taken) return alone(std::move(kept));
     auto found = search_all();
@@ -99,7 +99,7 @@ class JointSearch {
     return static_cast<double>(flushed.numbers) > kManyDenormals * weights;
   }
 
-  // What the same command found before.
+  // The result of the same command in an earlier run.
   FoundKernels find_kept() const {
     const KernelSearch wanted = search("kept", kShareOfFirst * options_.seconds - run_.spent());
     std::optional<FoundKernels> kept = kept_.find(wanted.folder, wanted.out);
@@ -164,7 +164,7 @@ class JointSearch {
   const TemporaryFolder folder_;
 };
 
-// What was found, with the places of its files.
+// The result, with the paths of its files.
 ReportJson tell_places(const FoundKernels& kernels, const OptimizedFiles& places) {
   const bool has_weights = kernels.is_taken && !kernels.weights.empty();
   ReportJson told = kernels.json;

@@ -148,7 +148,7 @@ Optimized OptimizeRun::to_public(const Model& given, isomer::Optimized found) co
                 .leaves_thread = report.is_abandoned,
                 .json = json_text(to_json(report, context_))};
   if (report.ratio) out.ratio = Interval{report.ratio->estimate, report.ratio->low, report.ratio->high};
-  // What was made is equal at the same sizes, and is no file.
+  // The new model is equal at the same sizes, and is no file.
   found.model.node_count = found.model.graph.operator_count();
   if (is_changed)
     out.model = Model(std::make_shared<Model::State>(
@@ -172,7 +172,7 @@ void OptimizeRun::prepare_more(const Model& model, const std::vector<std::vector
   }
 }
 
-// What is said of a rule is said before the search.
+// Messages about a rule come before the search.
 void OptimizeRun::take_rules() {
   UserRules rules = take(read_user_rules(options_.rules));
   request_.search.user_rules = std::move(rules.book);

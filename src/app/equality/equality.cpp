@@ -58,7 +58,7 @@ ModelsVerdict paired(const EqualityRequest& request, const Graph& a) {
                        .trace = request.trace});
 }
 
-// What the search makes of the first model, by the analytic cost: the last is the farthest from it.
+// The drafts of the search on the first model, by the analytic cost: the last is the farthest from it.
 std::vector<Draft> searched(const EqualityRequest& request) {
   SearchOptions options;
   options.limit =

@@ -21,8 +21,8 @@ struct TensorDifference {
 
 TensorDifference difference(const Tensor& a, const Tensor& b);
 
-// What floating-point arithmetic of this type makes of two equal computations, of the largest value: a
-// difference beyond it deserves a look. 0 for integers, booleans and strings.
+// The rounding error of two equal computations in this floating-point type, relative to the largest value: a
+// larger difference is suspicious. 0 for integers, booleans and strings.
 double usual_tolerance(ElementType type);
 
 }  // namespace isomer

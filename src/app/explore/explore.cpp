@@ -43,7 +43,7 @@ std::string key_of(const std::vector<Pass>& passes) {
   return key;
 }
 
-// What a trial's failure says of the trial; others end the exploration.
+// A failure that is about the trial; others end the exploration.
 bool is_about_trial(const Failure& failure) {
   return failure.kind != FailureKind::Unavailable && failure.kind != FailureKind::Stopped;
 }
@@ -236,7 +236,7 @@ class Explorer {
     return median_interval(ratios, 0.95, request_.measure.seed);
   }
 
-  // What may be combined: what helped alone, most first.
+  // The passes to combine: those that helped alone, most first.
   std::vector<ExploreTrial> promising() const {
     std::vector<ExploreTrial> out;
     for (const ExploreTrial& trial : run_.singles)

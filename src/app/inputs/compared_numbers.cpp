@@ -26,7 +26,7 @@ class Comparisons {
     });
   }
 
-  // Those that make an equality hold, then others.
+  // Numbers that make an equality true, then others.
   std::vector<double> numbers() const {
     std::vector<double> out = equal_;
     out.insert(out.end(), beside_.begin(), beside_.end());

@@ -20,7 +20,7 @@ std::string symbol_of(const AssumedSize& size) {
                      size.name.substr(bracket + 1, size.name.size() - bracket - 2));
 }
 
-// What is needed of one symbol alone, by symbol.
+// Conditions on one symbol alone, by symbol.
 std::map<std::string, std::vector<Dim>> conditions_of(const Inference& inference) {
   std::map<std::string, std::vector<Dim>> out;
   for (const auto& [node, conditions] : inference.conditions)

@@ -19,8 +19,8 @@ constexpr double kMostSeconds = 60;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 26;  // of an input: 256 MiB of floats
 constexpr std::size_t kMostWords = 400;                        // of a runtime's refusal
 
-// What came of a choice. What gets further is better: `reached` is the place of the node that refuses, after
-// the last node where the runtime refuses it.
+// The outcome of a choice. A choice that gets further is better: `reached` is the place of the node that
+// fails, after the last node if the runtime fails.
 struct Verdict {
   bool runs = false, is_by_runtime = false;
   std::size_t reached = 0;
@@ -115,7 +115,7 @@ class InputSearch {
       auto inferred = infer(graph, options);
       const Status fits = check(graph, inferred);
       if (fits.ok() && k == 0) first = std::move(*inferred);
-      // What is refused at all sizes says nothing about these.
+      // A failure at all sizes says nothing about these.
       if (fits.ok() || always_refuses(graph, k)) continue;
       note_refusal(out, fits.error());
       return false;
@@ -123,7 +123,7 @@ class InputSearch {
     return true;
   }
 
-  // What inference has against the sizes.
+  // The objection of inference to the sizes.
   static Status check(const Graph& graph, const Result<Inference>& inferred) {
     if (!inferred.ok()) return inferred.error();
     for (const auto& [id, conditions] : inferred->conditions)

@@ -95,7 +95,7 @@ std::vector<InputChoice> changes_of(const InputChoice& choice, const std::vector
       if (one.is_batch)
         for (const std::int64_t size : kBatches)
           with_sizes(size, [&](const AssumedSize& s) { return s.name == one.name; });
-  // What is taken for a batch may be anything: the number of rows of a table.
+  // A size that looks like a batch may be any size, such as the number of rows of a table.
   for (const AssumedSize& one : sizes)
     if (one.is_batch)
       for (const std::int64_t size : hints)

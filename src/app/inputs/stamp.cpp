@@ -46,7 +46,7 @@ bool is_stamp(int file, const MessageField& field) {
          std::string_view(begin.data() + 2, kPrefix.size()) == kPrefix;
 }
 
-// What is left of a file without our entries; nullopt: it holds no message.
+// The file without our entries; nullopt: it holds no message.
 std::optional<std::vector<Span>> without_stamps(int file, std::uint64_t bytes) {
   std::vector<Span> kept;
   MessageFields fields(file, 0, bytes);

@@ -39,7 +39,7 @@ Outcome<PairMeasurement> measure(const GateRequest& request) {
                        request.min_ratio, progress);
 }
 
-// What is said of a model: in our words, then in those of a runtime or with names out of a file, if any.
+// Text about a model: our words, then those of a runtime or with names from a file, if any.
 struct Words {
   std::string ours, theirs = {};
 };

@@ -189,7 +189,7 @@ Status Attempt::look_at_last(std::vector<Draft> history) {
       });
       return Done{};
     }
-    // What is only simplified is to be looked at, too.
+    // A simplified graph is checked, too.
     const double share = request_.simplify && !is_only_simplified(draft) ? kShareBesideSimplified : 1;
     ISOMER_TRY(Look look, guard_->look_at(draft, std::min(share * limit.seconds_left(), kMostFinalSeconds)));
     if (look.kind == Look::Kind::Accepted) {

@@ -23,7 +23,7 @@ constexpr double kBytesWrittenPerSecond = 2e8, kMostShareOfWriting = 0.3;
 constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.2;
 constexpr double kGlanceSeconds = 0.02;
 
-// What was reached in the time there is: when the attempt ends, or when it is left.
+// The result within the time: when the attempt ends, or when it is abandoned.
 Reached reached_in_time(const OptimizeRequest& request, const Model& model, double end, bool& is_abandoned) {
   TimeLimit& limit = *request.search.limit;
   const auto attempt = Attempt::start(request, model, end);

@@ -16,7 +16,8 @@ struct KernelFiles {
 
 struct OptimizedFiles {
   std::filesystem::path in, out, certificate;
-  // What comes back unchanged is the model as it was read, not the file's bytes: it was read at other sizes.
+  // An unchanged result is the model as it was read, not the file's bytes, because it was read at other
+  // sizes.
   bool writes_unchanged = false;
   std::string version = {};  // of Isomer, for the stamp
   // Whether kernels are requested: their paths are OUT's name without its ending, and these.

@@ -61,7 +61,7 @@ std::vector<Row> rows_of(const Json& explored) {
   return out;
 }
 
-// What each does, on a logarithmic scale: right of the dashed line is better.
+// The effect of each, on a logarithmic scale: right of the dashed line is better.
 std::string picture(const std::vector<Row>& rows) {
   double low = 0.95, high = 1.05;
   for (const Row& r : rows) {

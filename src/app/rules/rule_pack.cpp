@@ -42,7 +42,7 @@ Result<RulesFile> read_rules(const std::filesystem::path& file) {
 Result<rules::GeneratedPack> write_generated_rules(const std::filesystem::path& file,
                                                    const rules::GenerateOptions& options) {
   ISOMER_TRY_DO(wire::check_target(file, {}));
-  // What is decided is kept beside the file until all is, so that a run that was stopped can go on.
+  // Decided rules are kept beside the file until all are, so that a stopped run can continue.
   std::filesystem::path levels = file;
   levels += kLevelsSuffix;
   std::optional<rules::ShardText> begun;

@@ -15,8 +15,8 @@
 
 namespace isomer {
 
-// For each file, the first one with the same bytes: itself, if there is none before it. What models have in
-// other files is not looked at.
+// For each file, the first one with the same bytes: itself, if there is none before it. External files of
+// models are not compared.
 std::vector<std::size_t> first_of_same_bytes(const std::vector<FoundFile>& files,
                                              const std::function<bool()>& is_stopped);
 

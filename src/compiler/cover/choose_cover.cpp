@@ -38,7 +38,7 @@ Cover cheapest_cover(const std::vector<SegmentTimes>& segments, const std::vecto
       const std::array<double, 2> costs{runtime, measured_ns(from, to - from).value_or(ours)};
       for (const std::size_t engine : {0, 1})
         for (const std::size_t before : {0, 1}) {
-          // What is left to the runtime is one piece, however it is counted.
+          // The runtime's part is one piece, however it is counted.
           if (engine == 0 && before == 0 && from > 0 && segments[from - 1].layer == segments[from].layer)
             continue;
           const double ns = best[from][before].ns + costs[engine];

@@ -12,8 +12,8 @@ struct SegmentTimes {
   std::size_t layer = 0;               // only neighbours of one layer save a border
   std::optional<double> ours_ns = {};  // as an operator by itself; nullopt: it can't be one
   double runtime_ns = 0;               // by itself
-  // What is saved where this one and the one before are by the same engine: a tensor that need not be
-  // written in the usual order, a call.
+  // The time saved if this segment and the one before use the same engine: a tensor that need not be written
+  // in the usual order, a call.
   double saved_ours_ns = 0, saved_runtime_ns = 0;
 };
 

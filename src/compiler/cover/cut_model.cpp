@@ -19,8 +19,8 @@
 namespace isomer {
 namespace {
 
-// Cuts are looked for among kWindow neighbours on each side: those that the fewest values cross, and of
-// nearer neighbours the one with the fewest bytes. What lies inside of a block is wider than its ends.
+// Cuts are searched among kWindow neighbours on each side: those that the fewest values cross, and among near
+// neighbours the one with the fewest bytes. The inside of a block is wider than its ends.
 constexpr std::size_t kWindow = 4, kNear = 2;
 // A segment with less than this share of all operations is joined to a neighbour: calling it would cost more
 // than it could gain, and timing it, too.

@@ -65,7 +65,7 @@ class RegionMaker {
     out.name = like.name;
     return out;
   }
-  // Those that the region reads, and that these read.
+  // The nodes that the region reads, and that these read.
   void find_constants() {
     for (std::vector<NodeId> waiting = nodes_; !waiting.empty();) {
       const Node& node = graph_.node(waiting.back());
@@ -99,7 +99,7 @@ class RegionMaker {
       }
     return Done{};
   }
-  // What anything outside reads.
+  // The values that nodes outside read.
   void add_outputs() {
     const GraphIndex index(graph_);
     const auto is_inside = [&](NodeId reader) { return inside_.contains(reader); };

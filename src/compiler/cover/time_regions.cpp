@@ -107,7 +107,7 @@ Outcome<RegionTime> RegionTimer::time(const CutModel& cut, const RegionProgram& 
   CompileRequest request = options_.compile;
   request.name = "region";
   request.folder /= fmt::format("{}", known_.size());
-  // What can't be compiled stays with the runtime.
+  // Segments that can't be compiled stay with the runtime.
   const auto made = compile_regions({{.program = &region.graph}}, request);
   const auto ours = made.ok()
                         ? operator_model(made->regions[0].plan, made->regions[0].op, made->regions[0].weights)

@@ -69,7 +69,7 @@ struct CodeFile {
   std::string name;
   std::size_t functions = 1;
 };
-// What is compiled: for a target of several kinds of processors, `code` once for each; `plain` once.
+// The source to compile: for a target of several kinds of processors, `code` once for each; `plain` once.
 struct Sources {
   std::vector<CodeFile> code;
   std::vector<std::string> plain = {};  // files without .cpp
@@ -478,7 +478,7 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
 
 namespace {
 
-// What is known only when the module runs: a batch whose samples are computed one by one, or any sizes.
+// Sizes known only when the module runs: a batch whose samples are computed one by one, or any sizes.
 struct OpenParts {
   std::optional<lower::Batch> batch = {};
   lower::Sizes sizes = {};

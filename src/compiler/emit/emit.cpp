@@ -140,7 +140,7 @@ class Emitter {
  private:
   const Storage& target(const Nest& nest) const { return plan_.buffer(nest.target); }
 
-  // What is found out at the sizes of this run.
+  // Code that computes the sizes of this run.
   std::string places() const {
     if (plan_.sizes.is_empty()) return "";
     return fmt::format("  int64_t places[{}];\n  {}_places(sizes, places);\n", plan_.placed.size() + 1,
@@ -245,7 +245,7 @@ class Emitter {
     return table(first, length, plan_.nests[first].strip->done.size() + 1,
                  [](const Strip& s, std::size_t k) { return k == 0 ? 0 : s.done[k - 1]; });
   }
-  // What writes the zeros behind the last row of a ring.
+  // Code that writes the zeros after the last row of a ring.
   std::string zeros_behind(const Nest& nest) const {
     const Storage& s = target(nest);
     std::string out;

@@ -89,7 +89,7 @@ class ReductionWriter {
     return sum;
   }
 
-  // What becomes of the sums.
+  // The operations on the sums.
   void finish(const std::string& sum) {
     if (lanes_) lanes_->end_loops();
     std::size_t opened = open_inner(false);

@@ -45,7 +45,7 @@ std::string NestWriter::value(const ExprRef& e) {
   if (const std::string* known = bound(*e)) return *known;
   if (e->kind == ExprNode::Kind::Number) return number_text(*e);
   if (const auto known = values_.find(e.get()); known != values_.end()) return known->second;
-  // What a bound reduction is a part of belongs to where that was bound.
+  // An expression with a bound reduction belongs to the place of the binding.
   const bool is_free = !any_part(*e, [&](const ExprNode& part) { return bound_.contains(&part); });
   const std::size_t block = is_free ? block_of(axes_of(*e)) : blocks_.size() - 1;
   std::vector<Block> inside(std::make_move_iterator(blocks_.begin() + static_cast<std::ptrdiff_t>(block) + 1),

@@ -1,6 +1,6 @@
-// The C++ function of one nest while it is written: blocks that are open, names of axes and pointers, and
-// values. A value is computed in the outermost block in which all that it depends on is known, and once,
-// however often the expression mentions it. What loops a kind of nest has is for emit_nest.h.
+// The C++ function of one nest while it is written: open blocks, names of axes and pointers, and values. A
+// value is computed in the outermost block in which all its dependences are known, and only once, however
+// often it occurs in the expression. The loops of each kind of nest are in emit_nest.h.
 #pragma once
 
 #include <map>

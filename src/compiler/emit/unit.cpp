@@ -62,7 +62,7 @@ Result<Plan> with_lines(const Unit& unit, const std::string& lines, Exactness ex
   ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
   ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
   share_nests(plan, own);
-  // What others write is given.
+  // Tensors that other nests write are inputs.
   std::set<int> written, used;
   for (const Nest& nest : plan.nests) {
     written.insert(nest.target);
@@ -81,7 +81,7 @@ Result<Plan> with_lines(const Unit& unit, const std::string& lines, Exactness ex
   return plan;
 }
 
-// What is timed is made up: floats that mean nothing.
+// Timing uses random floats without a meaning.
 bool has_choice(const Plan& scheduled) {
   constexpr std::size_t kMostPorts = 32;
   const auto is_other = [](const Storage& s) { return s.type != ElementType::Float; };

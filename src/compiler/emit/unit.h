@@ -34,8 +34,8 @@ std::vector<Unit> units_of(const Plan& plan, Exactness exactness);
 Result<std::vector<Unit>> units_of(const Graph& graph, const InferOptions& sizes,
                                    const std::optional<Batch>& batch, Exactness exactness);
 
-// Scheduled as these lines say ("": as it is chosen), placed and found legal. What it reads of other nests is
-// an input. Error: why not.
+// Scheduled as these lines say ("": by default), placed and found legal. Values of other nests are inputs.
+// Error: why not.
 Result<Plan> scheduled(const Unit& unit, const std::string& lines, Exactness exactness);
 
 // Lines for units, by their keys.

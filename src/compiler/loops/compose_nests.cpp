@@ -148,7 +148,7 @@ class Composer {
       if (here == at.end()) continue;
       for (std::size_t k = 0; k < here->second.size(); ++k) {
         const Site& s = here->second[k];
-        // What is read twice at the same place is computed once.
+        // A value that is read twice at the same place is computed once.
         if (reduces && !s.is_reduced &&
             std::ranges::any_of(here->second.begin(), here->second.begin() + static_cast<std::ptrdiff_t>(k),
                                 [&](const Site& other) { return !other.is_reduced && other.at == s.at; }))
@@ -207,8 +207,8 @@ class Composer {
   static bool has_same_name(const std::string& names, const std::string& name) {
     return names == name || names.starts_with(name + " +") || names.ends_with("+ " + name);
   }
-  // Whether a position has to be looked at before a nest's value is read there: it may be outside. What only
-  // reads another tensor along a whole axis of it is zero there as well.
+  // Whether a position must be checked before a nest's value is read there, because it may be outside. A nest
+  // that only reads another tensor along a whole axis of it is zero there as well.
   static bool asks_along(const Nest& nest, std::size_t d, const Index& at) {
     if (at.is_inside(nest.axes[d].extent)) return false;
     if (nest.value->kind != ExprNode::Kind::Read) return true;

@@ -30,8 +30,8 @@ struct OpenSize {
   std::optional<std::int64_t> most = {};  // that the model runs at; nullopt: there is no bound
 };
 
-// All of them, in the order in which a run is given them. What is computed holds at every size; how it is
-// arranged is chosen for the usual ones.
+// All of them, in the order of a run's arguments. The computation holds at every size; its schedule is chosen
+// for the usual ones.
 struct Sizes {
   std::vector<OpenSize> open = {};
   // The one of these that is a batch whose samples are computed one by one: the plan is of one sample. "":

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMostSize = std::int64_t{1} << kSizeBits;
 // `options` with that.
 InferOptions within_sizes(InferOptions options);
 
-// Those that `options` leave open. Error: one can't be given when the model runs, and why.
+// The sizes that `options` leave open. Error: one can't be given when the model runs, and why.
 Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options);
 
 // The same graph with other sizes in the shapes of its inputs.

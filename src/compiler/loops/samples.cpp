@@ -32,7 +32,7 @@ class Samples {
   Samples(const Graph& graph, const Inference& inference, const std::string& batch)
       : graph_(graph), inference_(inference), batch_(batch), size_(Dim::symbol(batch)) {}
 
-  // What keeps an output from being computed sample by sample.
+  // The reason why an output can't be computed sample by sample.
   std::optional<std::string> run() {
     for (const Value& input : graph_.inputs()) roles_[input] = role_of(*inference_.of(input).shape);
     const auto live = live_nodes(graph_);
@@ -142,7 +142,7 @@ class Samples {
       position_ = rows->rows == 1 ? Index(sample_) : Dim(rows->rows) * Index(sample_) + Index(row);
     }
 
-    // What is wrong, as the end of a sentence; a whole one, if it is so of a tensor that is read.
+    // The fault, as the end of a sentence; a whole sentence if it is about an input tensor.
     std::optional<std::string> run() {
       if (!why_) visit(*stage_.value);
       return why_;

@@ -142,7 +142,7 @@ class Layouts {
         ++wants_[axis(static_cast<std::size_t>(nest.target), *written)];
     }
   }
-  // Those that the weights are for; without weights, those that are read.
+  // The channels of the weights; without weights, those of the input.
   static std::optional<std::size_t> written_channels(const Nest& nest, const std::vector<Axis>& summed,
                                                      const ExprNode& image, std::size_t channels,
                                                      const ExprNode* weights) {

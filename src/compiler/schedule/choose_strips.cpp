@@ -18,7 +18,7 @@ constexpr std::int64_t kShortestRow = 12;       // shorter ones leave a tile hal
 constexpr std::int64_t kWinogradChannels = 16;  // with as many, a 3x3 window is better off as a whole
 constexpr int kRows = 2, kChannels = 1;         // axes of an image
 
-// What a nest reads of the one before it.
+// The rows that a nest reads of the one before it.
 struct Window {
   std::int64_t step = 1, low = 0, high = 0;  // rows step·row + low to step·row + high
 };
@@ -277,7 +277,7 @@ class Strips {
     }
     return false;
   }
-  // What rows of the last nest need of each: all, if it is all of them.
+  // The rows of each nest that rows of the last nest need: all, if it is all of them.
   void find_needed(std::size_t first, std::size_t length, const std::vector<Window>& windows) {
     const std::int64_t rows = height(first + length - 1);
     for (std::size_t k = length; k-- > 0;) {

@@ -45,7 +45,7 @@ Status choose_strips(Plan& plan, const StripLimits& limits = {}, const Schedules
 
 // Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the
 // right factor is packed, by the compiler if it is a weight; a left factor that is read outside of its tensor
-// is copied into a larger one. What fits no tile gets an order of loops.
+// is copied into a larger one. A sum that fits no tile gets an order of loops.
 Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness = Exactness::Fast,
                       const Schedules& own = {});
 

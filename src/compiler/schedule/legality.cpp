@@ -26,7 +26,7 @@ bool is_axis_of(const Index& at, const std::vector<Axis>& axes, const Dim& exten
   return std::ranges::any_of(axes, [&](const Axis& a) { return a.extent == extent && at == Index(a); });
 }
 
-// What is read without asking stays inside of the memory: the tensor and the zeros around it.
+// Reads without a check stay inside the memory: the tensor and the zeros around it.
 Wrong wrong_read(const Plan& plan, const Nest& nest, const SetSpace& space, const ExprNode& e,
                  const std::vector<Axis>& around) {
   const Storage& source = plan.buffer(e.tensor.number);

@@ -87,7 +87,7 @@ class CallChecker {
     return wrong_place(theirs, e, told);
   }
 
-  // What it reads lies where its strides say.
+  // Its inputs lie where its strides say.
   Wrong wrong_place(const ExprNode& theirs, const ExprNode& e, const IntrinsicCall::Factor& told) {
     const Storage& source = plan_.buffer(e.tensor.number);
     const AxisMap by_loops = over_loops(nest_);

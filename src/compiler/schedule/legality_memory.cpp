@@ -62,7 +62,7 @@ Wrong outside(const Storage& s, const Plan& plan) {
     return offset >= 0 && offset % stored_bytes(s.type) == 0 && offset + byte_size(s).concrete() <= bytes;
   };
   const bool is_weight = s.kind == Storage::Kind::Weight;
-  // What lies above others at every size is inside of memory that ends above all of them.
+  // A buffer above others at every size is inside memory that ends above all of them.
   if (!is_weight && !plan.sizes.is_empty()) return std::nullopt;
   if (!is_inside(s.offset, is_weight ? plan.weights : plan.workspace))
     return fmt::format("{} is outside of the memory", s.name);

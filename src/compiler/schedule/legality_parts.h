@@ -36,8 +36,8 @@ Wrong wrong_loops(const Nest& nest, const SetSpace& space);
 Wrong wrong_tile(const Plan& plan, const Nest& nest, const SetSpace& space);
 Wrong wrong_winograd(const Plan& plan, const Nest& nest);
 Wrong wrong_call(const Plan& plan, const Nest& nest, const SetSpace& space);
-// What two threads write at the same time are different positions, and different places of a ring; scratch
-// memory is a thread's own.
+// Two concurrent threads write different positions, and different places of a ring; scratch memory belongs to
+// one thread.
 Wrong wrong_threads(const Plan& plan, const Nest& nest, const SetSpace& space);
 // Rows are a loop of their own, of which strips take all, one after the other.
 Wrong wrong_strip(const Nest& nest);

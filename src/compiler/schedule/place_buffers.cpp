@@ -43,7 +43,7 @@ std::map<int, Lifetime> lifetimes(const Plan& plan) {
            {nest.winograd->left, nest.winograd->weights, nest.winograd->zeros, nest.winograd->scratch})
         use(b, n);
   }
-  // What nests that run in turns use lives until all of them are done.
+  // A buffer used by nests that run in turns lives until all of them are done.
   for (std::size_t n = 0; n < plan.nests.size();) {
     const std::size_t length = strip_length(plan, n);
     for (auto& [buffer, life] : out) {

@@ -79,7 +79,7 @@ class Reducer {
     std::vector<Loop> reduced(trial.loops.begin() + static_cast<std::ptrdiff_t>(data), trial.loops.end());
     unroll_window(reduced);
     const std::int64_t lanes = std::min(extent(channels), kLanes);
-    // What is left of a row is as long as it happens to be.
+    // The rest of a row has any length.
     const std::int64_t length = most < kMostSums ? most : std::min(most, packing_.usual(row));
     const auto [wide, high] =
         sums(extent(channels) / lanes, length, shared_loads(reduced), [](std::int64_t) { return true; });
@@ -313,7 +313,7 @@ class Reducer {
     for (const Loop& l : reduced) window *= is_short(l, kSmallWindow) ? extent(l.axis) : kSmallWindow + 1;
     if (window <= kSmallWindow)
       for (Loop& l : reduced) l.kind = Loop::Kind::Unrolled;
-    // What is read for one position is still there for the next.
+    // A value read for one position is still in the cache for the next.
     else if (is_short(reduced.back(), kShortRow)) reduced.back().kind = Loop::Kind::Unrolled;
   }
   // Positions of the window's row, whose loads neighbours share.

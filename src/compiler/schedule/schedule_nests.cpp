@@ -7,7 +7,7 @@
 namespace isomer::lower {
 namespace {
 
-// What a nest needs copied is copied before the first strip of its group.
+// Copies for a nest are made before the first strip of its group.
 void put(std::vector<Nest>& out, Nest part, const Nest& whole) {
   auto at = out.end();
   if (whole.strip && !part.strip)

@@ -16,11 +16,11 @@ std::int64_t panels_of(const Tile& tile, const Sizes& sizes) {
   return (sizes.usual(tile.columns) + tile.width - 1) / tile.width;
 }
 
-// What a block is a part of.
+// The axis that a block divides.
 const Axis& blocked_axis(const Tile& tile) {
   return tile.outer_rows.empty() ? tile.rows : tile.outer_rows.back();
 }
-// What pieces are of.
+// The axis that pieces divide.
 const Axis& outermost_depth(const Tile& tile) { return tile.outer.empty() ? tile.depth : tile.outer.front(); }
 
 std::int64_t step_of(const Index& left, const Axis& axis, const Sizes& sizes) {
@@ -53,7 +53,7 @@ std::int64_t panel_width(std::int64_t columns, std::int64_t rows) {
 }
 
 void choose_block(Tile& tile, const Index& left, const Sizes& sizes) {
-  // What one more row brings into the cache; windows of neighbouring rows overlap.
+  // The bytes that one more row brings into the cache; windows of neighbouring rows overlap.
   std::int64_t step = 4 * step_of(left, blocked_axis(tile), sizes);
   if (!tile.outer_rows.empty())
     step = std::min(step, 4 * 3 * sizes.usual(tile.rows) * step_of(left, tile.rows, sizes));

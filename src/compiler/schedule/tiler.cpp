@@ -111,7 +111,7 @@ class Tiler {
         const auto range = at[d].range();
         if (!range || !range->low.is_concrete()) return false;
         low = std::min<std::int64_t>(0, range->low.concrete());
-        // What is read, where it is open whether that is less than the tensor.
+        // The part that is read, if it is open whether that is less than the tensor.
         const Dim end = range->high + Dim(1), both = Dim::max(padded.extents[d], end);
         padded.extents[d] = (both.is_concrete() || both == padded.extents[d] ? both : end) - Dim(low);
         at[d] = at[d] - Index(low);

@@ -158,7 +158,7 @@ class Tuner {
       kind->second->ns = r.ns;
       ++found_.remembered;
     }
-    // What can't be had of the best is forgotten.
+    // A best schedule that is not available is dropped.
     for (const auto& kind : kinds_)
       while (!kind->ratios.empty() && kind->best() < 1) {
         const std::string lines = kind->best_lines();
@@ -171,7 +171,7 @@ class Tuner {
       }
   }
 
-  // Those that take the longest and were looked at the least.
+  // The units that take the longest and were examined the least.
   std::vector<Kind*> next_kinds() {
     std::vector<Kind*> all;
     for (const auto& kind : kinds_)

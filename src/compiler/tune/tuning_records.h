@@ -25,7 +25,7 @@ class TuningRecords {
  public:
   // "": nothing is kept.
   TuningRecords(const std::filesystem::path& folder, const std::string& target);
-  // Those of earlier processes, the oldest first.
+  // Records of earlier processes, the oldest first.
   const std::vector<TuneRecord>& known() const { return known_; }
   // False: they are not on the disk.
   bool keep(const std::vector<TuneRecord>& records);

@@ -77,7 +77,7 @@ void take_apart(onnx::ModelProto& model, ModelShell& shell) {
   shell.bulk->mutable_initializer()->UnsafeArenaSwap(shell.graph->mutable_initializer());
 }
 
-// What a model is read at, beside what its file declares.
+// The settings for reading a model, besides the declarations of its file.
 struct Fixed {
   const InferOptions& sizes;
   FixedValues values = {};

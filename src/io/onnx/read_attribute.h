@@ -1,4 +1,4 @@
-// From AttributeProto to Attribute. What no formula reads stays as the bytes it had, its tensors checked.
+// From AttributeProto to Attribute. Kinds that no formula reads keep their bytes; their tensors are checked.
 #pragma once
 
 #include "base/result.h"
@@ -23,7 +23,7 @@ DeclaredType type_of(const onnx::SparseTensorProto& tensor);
 class TensorWalk;
 Status check_tensors(const TensorWalk& found, const TensorSource& source);
 
-// Those whose elements are in other files, in their order.
+// Tensors whose elements are in other files, in their order.
 Result<std::vector<Tensor>> external_tensors(const TensorWalk& found, const TensorSource& source);
 
 }  // namespace isomer::wire

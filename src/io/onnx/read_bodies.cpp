@@ -24,7 +24,7 @@ std::int64_t integer(const NodeProto& node, std::string_view name) {
   return 0;
 }
 
-// What the operator's definition says of every body of the node.
+// The requirements of the operator's definition on every body of the node.
 Result<Arity> expected(const NodeProto& node, const Schema& schema) {
   const Arity own{node.input_size(), node.output_size()};
   if (schema.name == "If") return Arity{0, own.outputs};

@@ -50,7 +50,7 @@ int open_by_components(int directory, const std::string& location) {
   return fd < 0 ? -errno : fd;
 }
 
-// What is said of a file that can't be used, to follow its name.
+// The reason why a file can't be used, to follow its name.
 std::string open_failure(int number) {
   if (number == ELOOP) return "is, or lies behind, a symbolic link; put the file itself there";
   if (number == EXDEV) return "leaves the model's directory";

@@ -123,7 +123,7 @@ Status GraphBuilder::add_sparse_initializers() {
   return Done{};
 }
 
-// What the node says beyond the fields that Node has, as a message of these alone.
+// The fields of the node that Node does not have, as a message of these alone.
 std::string extras_of(const onnx::NodeProto& proto) {
   if (!proto.has_doc_string() && proto.metadata_props_size() == 0 &&
       proto.device_configurations_size() == 0 && proto.unknown_fields().empty()) {

@@ -48,7 +48,7 @@ std::string names_of(const std::vector<const Graph*>& graphs) {
   return text;
 }
 
-// What can't be inferred at these sizes, though it can without them, is their fault.
+// A value that can't be inferred at these sizes, though it can without them, is their fault.
 Status check(const Graph& graph, const InferOptions& sizes, const std::vector<std::string>& arguments) {
   if (arguments.empty()) return Done{};
   const auto at_sizes = infer(graph, sizes);

@@ -20,7 +20,7 @@ std::map<std::string, Value> all_inputs(const Graph& graph) {
   return out;
 }
 
-// What is no tensor has its dims in its spelling only: seq(float[N, 3]) as "seq(float[,3])", or as
+// A type that is no tensor has its dims only in its spelling: seq(float[N, 3]) as "seq(float[,3])", or as
 // "seq(float[,])".
 enum class Numbers : std::uint8_t { Kept, Dropped };
 std::string without_names(const DeclaredType& type, Numbers numbers) {

@@ -155,8 +155,8 @@ Status PairChecker::prove(const Equation& equation, PairedReport& report) {
   return Done{};
 }
 
-// Outputs that are proved have one shape. What inference says of it is a second opinion: a constant that
-// decides an extent may differ in its last digits.
+// Proved outputs have one shape. The shape by inference is a second check: a constant that decides an extent
+// may differ in its last digits.
 std::optional<std::string> PairChecker::shape_difference(Value x, Value y) const {
   const auto &left = pair_.a_info.of(x).shape, &right = pair_.b_info.of(y).shape;
   if (!left || !right) return std::nullopt;

@@ -696,7 +696,7 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
       const Relation all = identity_on(points);
       for (std::size_t k = 0; k < e.args.size(); ++k) {
         const int rank = elements_[e.args[k]].rank;
-        // What a choice does not take may be undefined.
+        // The branch that a choice does not take may be undefined.
         if (e.fn != Fn::Where || k == 0) open.emplace_back(e.args[k], all.outs(first, rank).range());
         first += rank;
       }

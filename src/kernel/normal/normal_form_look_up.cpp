@@ -107,7 +107,7 @@ std::optional<Term> NormalForms::with_each_hit_once(Term term) {
   return term;
 }
 
-// Σ_v [v = index(q)] · of. What does not depend on v is there once.
+// Σ_v [v = index(q)] · of. A part that does not depend on v is there once.
 Sum NormalForms::looked_up(const SourceFactor& hit, const Axis& v, const Sum& of) {
   used_laws_ = true;
   Sum out, chosen;

@@ -117,7 +117,7 @@ NormalForms::Parts NormalForms::parts_of(const Sum& sum, const Domain& domain) {
   return out;
 }
 
-// What a known function is applied to; nullopt: it is a number like any other.
+// The argument of a known function; nullopt: it is a number like any other.
 std::optional<Sum> NormalForms::inner(const Sum& base, const Domain& domain) {
   if (base.size() != 1 || !is_plain(base[0]) || base[0].coefficient.number != 1) return std::nullopt;
   if (auto sum = exponent(base[0])) return inside(std::move(*sum), domain);

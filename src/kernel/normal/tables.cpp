@@ -38,7 +38,7 @@ struct Pin {
   std::int64_t value;
 };
 
-// What an index with a value says of its digits: s·a + b = v with 0 <= b < s means a = v / s and b = v mod s.
+// The digits of an index with a known value: s·a + b = v with 0 <= b < s means a = v / s and b = v mod s.
 // false: it never has this value.
 bool add_pins(const Index& at, std::int64_t value, std::vector<Pin>& out) {
   if (const auto range = at.range())
@@ -133,7 +133,7 @@ struct Table {
   const std::vector<Rational>* numbers;
 };
 
-// What a term is where indices of its position have certain values.
+// The value of a term where indices of its position have certain values.
 struct Family {
   std::vector<Index> at;
   std::map<std::vector<std::int64_t>, Sum> sums;
@@ -256,8 +256,8 @@ std::optional<Term> NormalForms::contracted(Term term) {
       inside.push_back(f);
     }
     if (!possible || inside.empty()) continue;
-    // What is left are their other indices, each once. A read lies inside of its table (`read` sees to it),
-    // so of two extents for one index the smaller counts.
+    // The other indices remain, each once. A read lies inside of its table (`read` ensures it), so of two
+    // extents for one index the smaller counts.
     std::vector<Index> at;
     Extents extents;
     for (const SourceFactor& f : inside)

@@ -65,7 +65,8 @@ std::optional<Term> fixed(Term term, const Axis& bound, const Index& value);
 std::optional<Term> without_fixed_axes(Term term);
 std::optional<Term> product(const Term& a, const Term& b, AxisMaker& maker);
 Sum scaled(Sum sum, const Coefficient& by);
-// What to divide a sum by: of y, 6y and -y/2 it makes one. By a whole view of the terms, not by their order.
+// The divisor that normalizes a sum: it makes y, 6y and -y/2 one. It depends on all terms, not on their
+// order.
 Rational leading(const Sum& sum);
 // Adds up the coefficients of summands that are the same as written, and drops those that become zero.
 void merge_alike(Sum& sum);

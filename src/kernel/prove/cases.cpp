@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::int64_t kCases = 256;
 constexpr std::int64_t kMostWalked = 4096;  // elements of a node, one by one
-// What float32 may have lost of the largest number, nine digits: float64 has lost less than 2^-43 of it then.
+// The digits that float32 may have lost of the largest number, nine: float64 has lost less than 2^-43 of it
+// then.
 constexpr double kMostLost = 0x1p-15;
 constexpr double kMargin = 0x1p-38;
 

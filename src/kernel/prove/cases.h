@@ -17,9 +17,8 @@
 
 namespace isomer {
 
-// What a program of one input of 8 bits makes of each of its 256 cases, by position: an index of such a type
-// looks its own case up, -1 the last. Error: why it is no such function, or where
-// last digits decide.
+// The results of a program of one 8-bit input in each of its 256 cases, by position: an index of such a type
+// looks up its own case, -1 the last. Error: why it is no such function, or where last digits decide.
 Result<std::vector<Tensor>> cases_of(const Graph& program, const Inference& inference);
 
 // Whether both are worth asking: each has one input, of 8 bits.

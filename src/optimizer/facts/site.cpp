@@ -9,7 +9,7 @@
 namespace isomer {
 namespace {
 
-// What the claim's outputs are computed from, the last ones first.
+// The nodes that compute the claim's outputs, the last ones first.
 std::vector<NodeId> nodes_of(const Site& site, const Claim& claim) {
   std::set<Value> stops;
   for (const std::string& name : claim.inputs)
@@ -32,7 +32,7 @@ std::vector<NodeId> nodes_of(const Site& site, const Claim& claim) {
   return out;
 }
 
-// What only the claim's outputs need.
+// The nodes that only the claim's outputs need.
 std::set<NodeId> dying(const Site& site, const Claim& claim) {
   const std::set<std::string> outputs(claim.outputs.begin(), claim.outputs.end());
   std::set<NodeId> out;
@@ -65,8 +65,8 @@ std::vector<std::string> folds_of(const Graph& program) {
   return out;
 }
 
-// What the region behind the claim's outputs depends on beside the claim's inputs: inputs of the model, and
-// values of which only the shape is read. The new program does not read them.
+// The other dependences of the region behind the claim's outputs, besides the claim's inputs: inputs of the
+// model, and values of which only the shape is read. The new program does not read them.
 std::vector<std::string> also_read(const Site& site, const Claim& claim) {
   Claim whole = claim;
   std::vector<std::string> out;

@@ -12,7 +12,7 @@
 namespace isomer {
 namespace {
 
-// What begins the digest of each kind, so that none is mistaken for another.
+// The first word of each kind's digest, so that no two kinds are confused.
 enum class Start : std::uint8_t { Input, Symbol, Constant, Operator, Node, Reader, Extent };
 
 Hasher start(Start kind) {

@@ -14,8 +14,8 @@ namespace isomer {
 
 struct KnownRegion {
   Graph graph;  // without large constants: they are inputs
-  // What is known of the inputs that are large constants: whether all of their elements are positive, and how
-  // many constants of the region are the same, byte by byte, with this one.
+  // Known facts about inputs that are large constants: whether all of their elements are positive, and how
+  // many constants of the region equal this one, byte by byte.
   struct Constant {
     bool positive = false;
     int same = 1;

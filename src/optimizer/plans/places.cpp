@@ -44,7 +44,7 @@ class Binding {
   const std::map<Value, Value>& bound() const { return bound_; }
 
  private:
-  // What is no operator of the region: a constant, or any value.
+  // An input of the region: a constant, or any value.
   bool is_like(const Node& node, Value b) const {
     const auto constant = known_constant(*model_, b);
     if (node.kind == NodeKind::Initializer) return constant && constant->same_bits(node.tensor);

@@ -188,7 +188,7 @@ std::optional<Plan> PlanStore::plan(const std::string& object) const {
 
 bool PlanStore::keep(const std::string& anchor, const Plan& plan, const std::string& target, double ratio) {
   const std::string text = to_text(plan);
-  // What can't be read back is not worth keeping.
+  // A plan that can't be read back is not worth keeping.
   if (blobs_ || !parse_plan(text).ok()) return false;
   const std::string object = digest_of(text);
   const PlanEntry entry{
@@ -197,7 +197,7 @@ bool PlanStore::keep(const std::string& anchor, const Plan& plan, const std::str
          write_named(root_ / "index" / anchor, entry_text(entry));
 }
 
-// What a store is made of, each file with whether it is what it should be.
+// The files of a store, each with its validity.
 struct PlanStore::File {
   std::string folder, name;
   fs::path path;

@@ -48,7 +48,7 @@ class Weights {
     }
     const auto count = element_count(extents);
     if (!count || *count > kMostElements - used_) return Error{"weights that are too large to be made"};
-    // Those that are the same come together; of two such groups of one size it is not known which is which.
+    // Equal constants come together; of two such groups of one size it is not known which is which.
     Shared& shared = shared_[{static_cast<int>(type), extents, known.positive, known.same}];
     if (known.same > 1 && shared.left > 0) {
       --shared.left;

@@ -1,7 +1,7 @@
 // A graph of 16-bit floats as proposers see it: with float32 in their place. Over the reals both are one
-// program, so what may be proposed of the one may be proposed of the other; no proposer has to know widths.
-// What they write is given the widths of the graph that it is for. Weights that are stored in 16 bits and
-// cast to float32 are constants to them. Nothing here is trusted.
+// program, so a proposal for the one is a proposal for the other, and no proposer has to handle widths. Their
+// output gets the widths of the original graph. Weights that are stored in 16 bits and cast to float32 are
+// constants to them. Nothing here is trusted.
 #pragma once
 
 #include <optional>

@@ -32,8 +32,8 @@ bool is_left_out(const Proposer& proposer, const ProposeOptions& options) {
   return options.without.contains(std::string(proposer.name));
 }
 
-// What rules say where another proposer replaces the same values and saves as much: it would only be proved
-// and measured once more.
+// Proposals of rules where another proposer replaces the same values and saves as much: they would only be
+// proved and measured once more.
 void drop_what_others_do(std::vector<Proposal>& list) {
   const auto is_by_rule = [](const Proposal& p) { return p.kind == kGenerated.name || p.kind == kUser.name; };
   std::map<std::vector<std::string>, double> best;

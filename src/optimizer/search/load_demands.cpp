@@ -65,7 +65,7 @@ std::vector<Value> demanded_by(const Node& node) {
     if (node.op != d.op || node.domain != d.domain) continue;
     out = existing(node, d.inputs);
   }
-  // What a body reads of the graph around it may be wanted inside.
+  // A value that a body reads of the graph around it may be required inside.
   for (const Body& body : node.bodies) {
     const bool wants = std::ranges::any_of(
         body.graph->order(), [&](NodeId id) { return !demanded_by(body.graph->node(id)).empty(); });
@@ -121,7 +121,7 @@ LoadDemands::LoadDemands(Graph graph) : graph_(std::move(graph)) {
     const std::vector<Value> same = bound_by(graph_.node(id), is_constant);
     bound.insert(bound.end(), same.begin(), same.end());
   }
-  // What a value follows from, with it; `ends`: what is before it does not matter.
+  // The nodes that a value follows from, and itself; `ends`: nodes before it do not matter.
   const auto collect = [&](std::vector<Value> todo, const auto& ends) {
     std::set<std::string> out;
     while (!todo.empty()) {

@@ -102,7 +102,7 @@ void ObservedMachine::measure_prices() {
   if (!one || !many || !product) return;
   const double unit = std::max(*product - *one, 1.0) / (2.0 * 128 * 512 * 512);  // ns of an operation
   machine_.prices.node = std::max(*many - *one, 1.0) / (kManyNodes - 1) / unit;
-  // What is left of a program's time besides the call itself and its elements, for each operation.
+  // The rest of a program's time per operation, without the call itself and its elements.
   const auto rate = [&](const Graph& program, double elements, double operations) -> std::optional<double> {
     const auto time = time_of(program);
     if (!time) return std::nullopt;

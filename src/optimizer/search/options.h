@@ -113,8 +113,8 @@ struct SearchReport {
     std::size_t found = 0, places = 0, refused = 0, taken = 0, kept = 0;
   };
   Plans plans;
-  // What the cache knew from earlier runs: measurements; claims with the attempt that proves them; claims
-  // that no attempt proves.
+  // Hits in the cache of earlier runs: measurements; claims with the attempt that proves them; claims that no
+  // attempt proves.
   std::size_t known_measurements = 0, known_proofs = 0, known_refusals = 0;
 };
 

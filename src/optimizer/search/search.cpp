@@ -57,7 +57,7 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
   }
 }
 
-// What computes as fast in float32, but for noise, may go on from there.
+// A draft that is as fast in float32, except for noise, may be the start.
 constexpr double kLeastFirst = 0.95, kGainingFirst = 1.05, kFirstSeconds = 2;
 constexpr double kOperationsPerSecond = 6e9;  // of float64, as in assembly.cpp
 
@@ -79,7 +79,7 @@ std::optional<std::string> why_not_first(SearchContext& context, const Workpiece
   return std::nullopt;
 }
 
-// What is done to a graph before anything else: others look at what it makes of it.
+// The first operations on a graph: proposers see its result.
 Status do_first(SearchContext& context, std::vector<Draft>& history) {
   if (context.trials == nullptr || context.is_over()) return Done{};  // bets on the runtime
   ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
@@ -96,7 +96,7 @@ Status do_first(SearchContext& context, std::vector<Draft>& history) {
       continue;
     }
     Draft next = maker.with(history.back(), {&step});
-    // What is not faster by itself is not worth a look before others have built on it.
+    // A step that is not faster by itself is not tried before others have built on it.
     if (step.ratio > kGainingFirst) keep(context, history, std::move(next));
     else if (next.steps.size() > history.back().steps.size()) history.push_back(std::move(next));
   }

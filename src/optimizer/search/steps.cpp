@@ -47,7 +47,7 @@ std::string key_of(const Step& step) {
   return hasher.digest().hex();
 }
 
-// What was folded, as it was computed; not what follows from extents.
+// Folded values, as they were computed; without those that follow from extents.
 void add_folded(const Graph& changed, const ValuesByName& names, const std::vector<std::string>& folds,
                 Draft& out) {
   const ValuesByName after = values_by_name(out.graph);
@@ -122,7 +122,7 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
     out.taken.push_back({s->change, s->proposal.what, s->label, s->fewer, s->ratio, !s->claims.empty()});
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
-  // What one step makes for another value to be folded may be gone with that value.
+  // A value that one step makes for another value to be folded may be removed with that value.
   const ValuesByName names = values_by_name(changed);
   std::erase_if(folds, [&](const std::string& name) { return !names.contains(name); });
   ISOMER_TRY(out.graph, fold_constants(changed, folds));

@@ -60,7 +60,7 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
           if (may_join(r)) inside.insert(r);
     }
   }
-  // What lies between two nodes that are inside must be, too.
+  // Nodes between two nodes that are inside must be inside, too.
   std::set<NodeId> below;  // depends on something inside
   for (const NodeId id : graph.order()) {
     const auto& inputs = graph.node(id).inputs;

@@ -122,7 +122,8 @@ class Pool final : public Terms {
   }
   // `parts` are those of the root. kNoTerm: it is not well formed.
   TermId replaced(const std::vector<TermId>& parts, TermId root, TermId old, TermId by) {
-    // What contains the old term, from the inside out. What replaces it may be younger than its users.
+    // The terms that contain the old term, from the inside out. Its replacement may be younger than its
+    // users.
     to_.clear();
     const auto now = [&](TermId id) {
       const auto at = std::ranges::lower_bound(parts, id);

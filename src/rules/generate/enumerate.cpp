@@ -438,7 +438,7 @@ class Enumeration::Level {
   void take(const Job& job) {
     if (const TermId value = known_value(job); value != kNoTerm) {
       ask({.term = job.term, .uses = job.uses, .place = job.place}, value);
-      // What is only equal to an equal one is a candidate of its own.
+      // A term that is only equal to an equal one is a separate candidate.
       for (const Place& p : job.same) ask(p, value);
       return;
     }
@@ -476,7 +476,7 @@ class Enumeration::Level {
     else ++counts_.renamings;
   }
 
-  // What is known of a shape of the last level is of no use to the next one.
+  // Facts about a shape of the last level are of no use to the next one.
   void forget() {
     fresh_.clear();
     fresh_digests_.clear();

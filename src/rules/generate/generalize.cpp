@@ -125,7 +125,7 @@ class Generalizer {
     return std::nullopt;
   }
 
-  // What is left of an extent, if something is: max(0, M - 1) says that M is 1 + ...
+  // The rest of an extent, if there is one: max(0, M - 1) means that M is 1 + ...
   std::optional<Dim> of_difference(const Dim& extent) {
     for (const auto& summand : extent.summands())
       for (const auto& factor : summand.factors) {

@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t spent_ms() { return static_cast<std::uint64_t>(1000 * cpu_seconds()); }
 
-// What the result depends on.
+// The settings that determine the result.
 std::string run_of(const GenerateOptions& options) {
   Hasher words;
   for (const Choice& c : vocabulary()) words.add(c.word.text());

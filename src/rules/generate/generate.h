@@ -37,8 +37,8 @@ struct GeneratedPack {
 
 GeneratedPack generate_rules(const GenerateOptions& options);
 
-// What one process found: the rules of all levels but the last, the same in every shard, and what it proposes
-// for the last one. nullopt: stopped.
+// The result of one process: the rules of all levels but the last, the same in every shard, and its
+// candidates for the last one. nullopt: stopped.
 std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard);
 
 // Whether a shard is this one of the run that the options describe; no shard: levels that were decided.

@@ -83,7 +83,7 @@ std::string with_any_groups(const std::string& text) {
   return out;
 }
 
-// What is dropped for one reason, in few words.
+// The short name of a reason for dropping candidates.
 std::string cause(const std::string& why) {
   for (const std::string_view known :
        {kNoProof, std::string_view("symbolic scale"), std::string_view("divides by a symbol"),
@@ -240,7 +240,7 @@ void KeptRules::ask(Asked& asked, Memories& memories, const KeepOptions& options
       follows(asked, doubtful_, memories.doubtful))
     return;
   asked.fate = Asked::Fate::Decided;
-  // What holds of two groups may hold of any number of them.
+  // A rule for two groups may hold for any number of them.
   if (std::string grouped = with_any_groups(asked.text);
       grouped != asked.text && decide_candidate(grouped, options.prove).empty())
     asked.text = std::move(grouped);
@@ -258,7 +258,7 @@ void KeptRules::read(Asked& asked) const {
 
 void KeptRules::settle(GenerateStage& stage, Asked& asked) {
   if (!asked.text.empty() && !texts_.insert(asked.text).second) return;
-  // What came before it in the batch may imply it.
+  // An earlier rule of the batch may imply it.
   if (index_.all().size() > asked.known && !asked.sides.empty() && follows(asked, index_, memories_[0].kept))
     return;
   ++stage.after_derivability;

@@ -54,7 +54,7 @@ class KeptRules {
  public:
   explicit KeptRules(Words& words);
 
-  // Those that do not follow from what is kept, by number.
+  // Candidates that do not follow from the kept rules, by number.
   std::vector<std::size_t> new_ones(GenerateStage& stage, const ProposedRules& proposed,
                                     const KeepOptions& options);
   // Rules as they are proposed, in this order.
@@ -62,8 +62,7 @@ class KeptRules {
   // A proposed rule as text, below its name (docs/rules.md), and from there.
   std::string text_of(const ProposedRule& rule) const;
   Result<ProposedRule> proposed_of(const std::string& text);
-  // What happened, so that another process can go on from here: rules that were kept, or neither proved nor
-  // refuted.
+  // The state from which another process can continue: rules that were kept, or neither proved nor refuted.
   struct Event {
     std::string text;
     int operators = 0;

@@ -165,7 +165,7 @@ std::vector<Equation> equations_of(Words& words, const Rule& rule, std::size_t n
   for (const RuleInstance& instance : rule.instances) {
     const auto made = in_terms(words, instance);
     if (!made) continue;
-    // What is matched has elements anyway.
+    // A matched value has elements.
     Dims preconditions = instance.preconditions;
     for (const Dims& shape : made->given)
       for (const Dim& extent : shape)

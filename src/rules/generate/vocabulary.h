@@ -18,8 +18,8 @@
 
 namespace isomer::rules {
 
-// What a word does to the last digits of numbers: nothing, as it moves or compares them; what a function of
-// one number does to each alike; what depends on the order of a sum; something else.
+// A word's effect on the last digits of numbers: none, as it moves or compares them; the same for each
+// number, as a function; dependent on the order of a sum; another one.
 enum class Rounding : std::uint8_t { None, Function, Sum, Otherwise };
 
 struct Word {
@@ -43,8 +43,8 @@ struct WordUse {
 };
 std::optional<WordUse> word_of(const Graph& graph, Value value);
 
-// What a value may be used as. Weights are what convolutions take as such; on them only what makes other
-// weights is applied, as all else is said of data already.
+// The possible uses of a value. Weights are the weights of convolutions; only words that make other weights
+// apply to them, since all others are covered by data.
 enum class Role : std::uint8_t { Data, Weight };
 
 struct Choice {

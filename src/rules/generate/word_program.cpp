@@ -57,7 +57,7 @@ bool WordPrograms::takes(const Choice& choice, const Shape& a, const Shape* b) c
   } else if (!choice.on[static_cast<std::size_t>(a.role)] || (b != nullptr && b->role != a.role)) {
     return false;
   }
-  // What can be stretched over the other one is another law for every shape: operands are of one shape.
+  // A broadcast operand is another law for every shape: operands have one shape.
   if (choice.word.is_elementwise()) return b == nullptr || a.extents == b->extents;
   return !is_accident(a);
 }

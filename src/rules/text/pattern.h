@@ -56,7 +56,7 @@ struct Pattern {
   std::string key = {};  // equal for patterns that find and write the same
 };
 
-// Those of all instances in both directions, each once: where every variable of `to` is in `from`.
+// The patterns of all instances in both directions, each once, if every variable of `to` is in `from`.
 std::vector<Pattern> patterns_of(const Rule& rule);
 
 }  // namespace isomer::rules

@@ -31,7 +31,7 @@ std::optional<std::vector<Dim>> column_of(const Rule& rule, const std::string& n
   return out;
 }
 
-// What may be required of a rule, from what people would say first.
+// The candidates for a rule's precondition, the most natural first.
 Conditions lattice(const Rule& rule) {
   Conditions out;
   std::vector<std::string> numbers, dims;

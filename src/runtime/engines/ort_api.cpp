@@ -45,7 +45,7 @@ Api::~Api() {
 Outcome<Done> Api::check(OrtStatus* status) const {
   if (!status) return Done{};
   Failure failure{FailureKind::Refused, table_->GetErrorMessage(status)};
-  // What an allocation that failed becomes inside of the library.
+  // The exception that a failed allocation becomes inside the library.
   if (failure.what.find("bad_alloc") != std::string::npos ||
       failure.what.find("Failed to allocate memory") != std::string::npos)
     failure.kind = FailureKind::OutOfMemory;

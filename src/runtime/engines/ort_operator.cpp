@@ -55,7 +55,7 @@ im_status im_call(int place, A... a) {{
 }}  // namespace
 )text";
 
-// What a node says of where its weights are in their file; of a whole model, they are all of it.
+// A node's record of its weights' place in their file; for a whole model, they are all of it.
 constexpr char kOwnWeights[] = R"text(  const int64_t begin = 0;
 )text";
 constexpr char kPartOfWeights[] = R"text(  int64_t begin = 0;
@@ -140,7 +140,7 @@ void im_free(void* k) {{
 
 )text";
 
-// What runs one: of known sizes or a batch, and of open sizes.
+// The code that runs one: with known sizes or a batch, and with open sizes.
 constexpr char kCompute[] = R"text(im_status im_compute(void* k, void* context) {{
   im_kernel* kernel = (im_kernel*)k;
   const void* inputs[im_inputs + 1];

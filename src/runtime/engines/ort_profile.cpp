@@ -25,7 +25,7 @@ struct Gathered {
   bool is_inside = false;             // of a node with a body, whose time has this one's in it
 };
 
-// What a busy machine adds to some runs is left out.
+// The delays of a busy machine are left out.
 double lower_quartile_of(std::vector<double> list) {
   if (list.empty()) return 0;
   const auto at = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 4);

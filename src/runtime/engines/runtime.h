@@ -53,7 +53,7 @@ struct KernelKind {
   std::uint64_t nodes = 0;
   double time_ns = 0;  // of all of them in one run
   // Each of them, by the runtime's name of the node, which it may have made itself; without those in a body,
-  // whose time is that of the node that has it. What a busy machine adds to some runs is left out.
+  // whose time is that of the node that has it. The delays of a busy machine are left out.
   struct Each {
     std::string node;
     double time_ns = 0;

@@ -127,7 +127,7 @@ Result<NamedTensors> draw_feeds(const Graph& graph, const ChosenSizes& sizes, co
 
 Result<GeneratedFeeds> generate_feeds(const Graph& graph, const InferOptions& options, std::uint64_t seed) {
   ISOMER_TRY(const ChosenSizes chosen, choose_sizes(graph, options));
-  // What can't be inferred indexes nothing that we know of; the runtime will say what is wrong.
+  // An input that can't be inferred has no known index range; the runtime reports a fault.
   const auto inferred = infer(graph, chosen.options);
   GeneratedFeeds out;
   ISOMER_TRY(out.tensors, draw_feeds(graph, chosen, inferred.ok() ? &*inferred : nullptr, {}, seed));

@@ -27,7 +27,7 @@ std::int64_t axis_of(const Node& node) {
   return axis ? *axis : 0;
 }
 
-// What the value indexes as an input of the node; nullopt if it doesn't.
+// The range that the value indexes as an input of the node; nullopt if it doesn't.
 std::optional<std::int64_t> indexed_by(const Inference& inference, const Node& node, Value value) {
   const auto is_input = [&](std::size_t i) { return node.inputs.size() > i && node.inputs[i] == value; };
   if (node.domain.empty() && is_input(1)) {

@@ -12,7 +12,7 @@
 namespace isomer {
 namespace {
 
-// What runtimes' kernels are chosen by; other flags come and go with kernels and hypervisors.
+// The flags by which runtimes choose kernels; others change with Linux kernels and hypervisors.
 constexpr std::array<std::string_view, 17> kChosenBy = {
     "sse4_2",   "avx",      "f16c",        "fma",      "avx2",        "avx512f",
     "avx512bw", "avx512vl", "avx512_vnni", "avx_vnni", "avx512_bf16", "avx512_fp16",

@@ -24,8 +24,8 @@ struct TimingKey {
   std::string text() const;  // with the machine and the protocol's version
 };
 
-// What something was measured on, as one line: runtime, version, options, processor, instructions, and the
-// version of how it is measured.
+// The conditions of a measurement, as one line: runtime, version, options, processor, instructions, and the
+// version of the protocol.
 std::string target_text(const std::string& runtime, const std::string& version,
                         const RuntimeOptions& options);
 

@@ -131,8 +131,8 @@ std::string Child::last_words() const {
 
 namespace {
 
-// Those that processes die of by themselves. glibc has names for all from 2.32 on, which is too new for what
-// others run.
+// The signals that processes die of by themselves. glibc has names for all from 2.32 on, which is too new for
+// older systems.
 std::string name_of_signal(int signal) {
   switch (signal) {
     case SIGABRT: return "SIGABRT (Aborted)";

@@ -7,8 +7,8 @@
 
 namespace isomer {
 
-// True: it holds from now on, for all threads that are yet to come and for good. To be called before the
-// process has threads. What is open already stays as it was opened.
+// True: it holds from now on, for all future threads and for good. Call it before the process has threads.
+// Open files stay as they were opened.
 bool keep_writes_below(const std::string& folder);
 
 }  // namespace isomer

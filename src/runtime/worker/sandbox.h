@@ -27,8 +27,8 @@ enum class NetworkGuard : std::uint8_t {
 // Dies with its parent, which must be the process that started it; false: the parent is gone already.
 bool die_with(pid_t parent);
 
-// Everything but CPU time. What could be done about the network; the other limits can't fail, but for files
-// that are written elsewhere than in the folder `writable`, which only a kernel with Landlock forbids.
+// Everything but CPU time. Returns the guard of the network; the other limits can't fail, except for writing
+// files outside of the folder `writable`, which only a kernel with Landlock forbids.
 NetworkGuard restrict_process(const Limits& limits, const std::string& writable);
 
 // From now on, this number of seconds of CPU time until SIGXCPU.

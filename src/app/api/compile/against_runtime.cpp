@@ -47,7 +47,7 @@ AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options
   runtime_.threads = options.threads;  // as the module has
 }
 
-// What an input is given by --shape; "": it has no open size.
+// The value of --shape for an input; "": it has no open size.
 static std::string shape_at(const lower::Port& port, const Dims& shape, const Dim::Substitution& sizes) {
   if (is_concrete(shape)) return "";
   std::string words;

@@ -79,7 +79,7 @@ std::string OperatorSearch::why_not_fast_enough(const Candidate& made) const {
   return why_not_faster(ratio, options_.min_gain) + (has_run_out_ ? "; the time ran out" : "");
 }
 
-// All that can be compiled, if the runtime loads it.
+// Everything that can be compiled, if the runtime loads it.
 void OperatorSearch::take_unmeasured() {
   if (!graphs_[0].is_open()) best_ = maker_.whole(model_.state().model.graph, next_folder());
   else if (!graphs_[0].cover->cut().segments.empty())

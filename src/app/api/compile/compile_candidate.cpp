@@ -163,7 +163,7 @@ Candidate CandidateMaker::exact_enough(
   bool is_made = false;
   for (const Sums& way : kWays) {
     if (options_.sums.empty() ? way.exactness == Exactness::Bfloat16 : options_.sums != way.word) continue;
-    // What was not exact enough once won't be in parts.
+    // A model that was not accurate enough as a whole won't be in parts.
     if (way.exactness < request_.exactness) continue;
     // Without Winograd, the rest is the same.
     if (is_made && way.exactness > Exactness::ShortSums && !has_winograd(made.plans)) break;

@@ -47,7 +47,7 @@ struct Sums {
   lower::Exactness exactness = lower::Exactness::Fast;
   const char* word = "";
 };
-// Those that are as exact as a runtime's may be, the fastest first.
+// Those with at most a runtime's error, the fastest first.
 std::span<const Sums> exact_sums();
 
 class CandidateMaker {

@@ -30,7 +30,7 @@ constexpr int kMostCovers = 2;
 constexpr double kLeastShareOfCovers = 0.5;
 // Regions of several segments that are timed for one cover.
 constexpr int kMostRuns = 6;
-// What parts take in all is less than what they take together: a cover that promises less than this is not
+// The sum of the parts' times is less than the time of the whole: a cover that promises less than this is not
 // tried.
 constexpr double kPromise = 1.03;
 
@@ -119,7 +119,7 @@ void OperatorSearch::search() {
   wholes_.resize(graphs_.size());
 }
 
-// What a schedule names may lie in any region: then the model stays whole.
+// A schedule may name a nest in any region, so the model stays whole.
 void OperatorSearch::cut(Graph& graph, const std::vector<Border>& borders) {
   if (!options_.schedules.empty()) return;
   const InferOptions sizes = take(parse_sizes(options_.sizes, graph_of(graph.model)));
@@ -203,7 +203,7 @@ void OperatorSearch::consider_tuned() {
   best_ = std::move(*tuned);
 }
 
-// What can't be compiled, or run, is not taken; the rest goes on.
+// A region that can't be compiled, or run, is left out; the rest continues.
 template <class Trial>
 void OperatorSearch::trying(const Trial& trial) {
   try {

@@ -29,7 +29,7 @@ constexpr double kShareOfSizes = 0.6;
 // The share of the time for a comparison at a size that is not given, where operators only must not be
 // slower.
 constexpr double kShareOfOtherSize = 0.3;
-// What operators for one size must gain beside those for every size.
+// The required gain of operators for one size over those for every size.
 constexpr double kWorthItsOwn = 1.03;
 
 // The search at one size.

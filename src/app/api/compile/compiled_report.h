@@ -9,7 +9,7 @@
 
 namespace isomer::api {
 
-// What there is to report but for the candidate itself. `search`: of operators; nullptr: the model is a
+// The contents of a report besides the candidate itself. `search`: of operators; nullptr: the model is a
 // module.
 struct ReportParts {
   const CandidateMaker& maker;

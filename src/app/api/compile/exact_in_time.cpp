@@ -17,8 +17,7 @@ namespace {
 
 constexpr int kNoAnswer = 1;
 
-// What the other process does: computes, writes and ends, without anything that its parent would do at the
-// end.
+// The work of the other process: it computes, writes and ends, without the clean-up of its parent.
 [[noreturn]] void answer(const Graph& graph, const NamedTensors& feeds, double most_operations,
                          const std::filesystem::path& file) noexcept {
   int exit = kNoAnswer;

@@ -15,7 +15,7 @@
 
 namespace isomer::api {
 
-// What is written must be the graph's result by then; files lie in the folder that was given.
+// The graph's result must be written by then; files are in the given folder.
 struct FoundKernels {
   bool is_taken = false;
   std::string reason = {};                          // why not

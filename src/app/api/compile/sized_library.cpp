@@ -33,7 +33,7 @@ std::vector<OrtSize> places_of(const std::string& name, const isomer::Graph& gra
   return out;
 }
 
-// What operators of all these plans take.
+// The sizes that operators of all these plans support.
 void bound(SizedLibrary::Size& size, const lower::Sizes& sizes) {
   for (const lower::OpenSize& s : sizes.open) {
     if (s.name != size.name) continue;

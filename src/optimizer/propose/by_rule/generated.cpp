@@ -28,8 +28,8 @@ std::string key_of(const Proposal& p) {
   return out;
 }
 
-// Whether a rewrite has no more operators than what it was written for, but for those that are computed
-// beforehand. What saves nothing and adds operators leads to more of the same: x as -(-x), and so on.
+// Whether a rewrite has at most as many operators as the original, without folded ones. A rewrite that saves
+// nothing and adds operators leads to more of the same: x as -(-x), and so on.
 bool adds_no_operators(const Site& site, const Proposal& p, const rules::Pattern& pattern) {
   const Graph program = with_constants(site, p.claim.after);
   const std::set<NodeId> constants = folded_nodes(program);

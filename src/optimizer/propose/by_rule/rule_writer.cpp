@@ -178,7 +178,7 @@ class RuleWriter {
       copy.attributes.set("axis", *axis - rank);
   }
 
-  // What goes with weights that are computed from others: a bias is per output channel what they are.
+  // The companion of weights that are computed from others: a bias changes per output channel as they do.
   std::optional<Value> bias_of(PatternValue weights) {
     const PatternNode& node = to_.nodes[weights.node];
     if (node.is_variable) {

@@ -148,7 +148,7 @@ std::string text_of(const RegionForm& form) {
   return taps + " convolution";
 }
 
-// What a program costs if all nodes of a runtime were alike and a sum no faster than a product.
+// The cost of a program if all nodes of a runtime were equal and a sum no faster than a product.
 double plain_cost(const Graph& graph, const Inference& inference, const Machine& machine) {
   const std::set<NodeId> folded = folded_nodes(graph);
   double out = 0;
@@ -208,7 +208,7 @@ std::int64_t constant_elements(const Site& site) {
   return out;
 }
 
-// That slices of constants are all the same, which the weights are computed with.
+// Whether slices of constants that the weights are computed with are all the same.
 std::vector<ConstantFact> repeated_constants(const Site& site, const LinearRegion& region) {
   std::vector<ConstantFact> out;
   std::set<Value> seen;
@@ -315,7 +315,7 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, const
                                            graph.name_of(region.input), graph.name_of(region.output), why));
         continue;
       }
-      // What the price says no to, if the runtime does too, leaves the parts.
+      // A form that the price rejects, if the runtime does too, leaves the parts.
       const bool is_liked = options.any_price || found[0].proposal.gain > 0;
       if (is_liked) taken.insert(region.nodes.begin(), region.nodes.end());
       // With named sizes it is not known here which of the forms runs for all of them.

@@ -97,7 +97,7 @@ bool RegionWeights::choose_windows(Run& run, bool small) const {
     const std::int64_t natural = this->natural(windows_[i]);
     std::int64_t size = natural;
     std::optional<std::int64_t> place;
-    // That may be more than there is: a place that all taps see.
+    // That may be more than exists: a place that all taps read.
     const std::int64_t enough = std::max(natural - 1, 2 * w.span() + w.stride);
     for (std::int64_t n = w.stride; small && n <= enough && !place; n += w.stride) {
       place = place_in(w, n, true);

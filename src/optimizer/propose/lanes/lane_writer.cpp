@@ -6,7 +6,7 @@
 namespace isomer {
 namespace {
 
-// What it takes to bring lanes elsewhere, in nodes; only compared with each other.
+// The cost of moving lanes, in nodes; only compared with each other.
 constexpr double kReshape = 1, kTurn = 20, kStack = 5, kOtherKind = 0.5, kTwoNodes = 2;
 constexpr std::size_t kMostTried = 256;  // ways to fold the lanes of one node's inputs
 
@@ -393,7 +393,7 @@ std::optional<LaneOperand> LaneWriter::product_and_sum(const Node& gemm,
   return write(node, {&*out, inputs[2]});
 }
 
-// What it takes at least to have all lanes together, wherever.
+// The least cost of having all lanes together, anywhere.
 double LaneWriter::least_effort(const std::vector<LaneOperand*>& inputs) const {
   double out = 0;
   for (const LaneOperand* in : inputs)

@@ -187,7 +187,7 @@ class Pull {
     std::map<NodeId, const Step*> inside;
     for (std::size_t k = 0; k < count; ++k) inside.emplace(way_[k].node, &way_[k]);
     std::map<std::pair<Value, Axes>, Value> made;
-    // What the mover leaves of a value.
+    // The part of a value that the mover leaves.
     const auto moved = [&](Value v, const Axes& axes) -> std::optional<Value> {
       if (const auto at = made.find({v, axes}); at != made.end()) return at->second;
       const auto& shape = site_.inference.of(v).shape;
@@ -302,7 +302,7 @@ class Push {
 
   std::size_t length() const { return way_.size(); }
 
-  // Past the first `count` nodes of the way. What others read of them is moved at its end.
+  // Past the first `count` nodes of the path. Values that other nodes read are moved at its end.
   std::optional<Proposal> proposal(std::size_t count) {
     std::set<NodeId> inside{mover_.node};
     for (std::size_t k = 0; k < count; ++k) inside.insert(way_[k].node);

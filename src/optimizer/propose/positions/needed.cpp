@@ -110,7 +110,7 @@ class RegionWriter {
   const Dims& shape(Value v) const { return *site_.inference.of(v).shape; }
   Dims shape(Value v, const Needs& needs) const { return extents_of(shape(v), needs, fact_.selections()); }
 
-  // What the region has of a value.
+  // The part of a value that the region has.
   Needs has(Value v) const {
     const auto at = made_.find(v);
     return at == made_.end() ? Needs(site_.rank(v)) : at->second.has;
@@ -128,7 +128,7 @@ class RegionWriter {
     return b_.op("Slice", inputs);
   }
 
-  // What a selection leaves of a value whose axes it begins with; of one axis: of any.
+  // The part of a value that a selection of its first axes leaves; with one axis: of any axis.
   std::optional<Value> chosen(Value from, const Dims& extents, const Choice& s, std::int64_t axis) {
     if (s.kind == Choice::Kind::Slice) return slice(from, {s.start}, {s.end}, {axis}, {s.step});
     const auto known = site_.integers(s.indices);

@@ -68,7 +68,7 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
   });
   if (convolution == found.end()) return std::nullopt;
   const Graph& after = convolution->proposal.claim.after;
-  // What the slice needs is no constant of the model: the program's own.
+  // The constants of the slice are the program's own, not the model's.
   Graph out = after.without_nodes();
   std::map<NodeId, NodeId> moved;
   std::map<std::string, NodeId> names;

@@ -206,7 +206,7 @@ class Repeated {
     out_.list.push_back(std::move(*proposal));
   }
 
-  // What has too few digits to be folded here is left to the runtime; what it is made of is folded.
+  // A value with too few digits to be folded here is left to the runtime; its inputs are folded.
   void keep_folds(Proposal& proposal) const {
     const Graph program = with_constants(site_, proposal.claim.after);
     if (proposal.folds.empty() || fold_constants(program, proposal.folds).ok()) return;

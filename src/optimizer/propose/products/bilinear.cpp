@@ -1,7 +1,7 @@
 // Convolutions with fewer multiplications: Winograd's minimal filtering F(m, 3), m outputs of a filter of
 // three taps from m + 2 products, along rows only or along both axes, in plain operators (Lavin and Gray,
-// "Fast Algorithms for Convolutional Neural Networks", 2015). What the transforms cost and which form a
-// runtime likes, only measuring can say; the float error of F(4, 3) is larger than the direct form's.
+// "Fast Algorithms for Convolutional Neural Networks", 2015). Only measuring shows the cost of the transforms
+// and the form that a runtime runs fastest; the float error of F(4, 3) is larger than the direct form's.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -38,7 +38,7 @@ struct Operand {
 constexpr int kNoLabel = -1;
 
 bool has(const Labels& labels, int label);
-// Those of `order` that are present, in this order.
+// The labels of `order` that are present, in this order.
 Labels only_of(const Labels& order, const Labels& present);
 double typical_count(const Labels& labels, const LabelSizes& extents);
 Dims shape_of(const Labels& labels, const LabelSizes& extents);

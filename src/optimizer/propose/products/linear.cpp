@@ -74,7 +74,7 @@ class Writer {
   int products() const { return products_; }
 
  private:
-  // What a term's factors read, where an axis of the result that is split, but not for this term, is whole.
+  // The reads of a term's factors, if an axis of the result that is split, but not for this term, is whole.
   std::optional<std::vector<std::vector<LabelledAxis>>> reads_of(const LinearTerm& t) {
     std::vector<std::vector<LabelledAxis>> out;
     for (const LinearFactor& f : t.factors) {
@@ -678,7 +678,7 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   const auto add = [&](std::optional<Proposal> found) {
     if (found && found->gain > least) out.list.push_back(std::move(*found));
   };
-  // What was found in one layer, or that nothing was, is so in its equals.
+  // The result in one layer, or that there is none, holds for its equals.
   const Surroundings around(site, kStepsAround);
   std::map<Digest, std::optional<int>> known;
   for (const Value& y : proposer.ends()) {

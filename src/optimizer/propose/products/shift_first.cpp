@@ -1,6 +1,6 @@
-// Scales, permutations of channels and shifts before a convolution with borders: (x / 255 - mean) / std. What
-// is added can't go into the bias, since the border is zero and not the shift of zero. But it can be added
-// first, so that all the rest goes into the weights: Conv(x - 255 · mean, W / 255 / std).
+// Scales, permutations of channels and shifts before a convolution with borders: (x / 255 - mean) / std. The
+// shift can't go into the bias, since the border is zero and not the shift of zero. But it can be added
+// first, so that the rest goes into the weights: Conv(x - 255 · mean, W / 255 / std).
 #include <algorithm>
 #include <ranges>
 

@@ -65,7 +65,7 @@ bool is_by_row(const Site& site, NodeId id, Value x, std::size_t rank) {
   });
 }
 
-// What is computed of looked up rows is looked up instead: of constants it is known before anything runs.
+// A function of looked-up rows is looked up instead: for constants it is folded.
 void propose_rows(const Site& site, NodeId gather, Proposals& out) {
   const Node& node = site.node(gather);
   const auto table = site.concrete_sizes(node.inputs[0]);

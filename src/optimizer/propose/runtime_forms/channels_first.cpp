@@ -30,7 +30,7 @@ std::optional<Value> turned(ProgramBuilder& b, const Site& site, Value constant)
   return b.transpose(c, kToFront);
 }
 
-// What lies before a transposition to [N, C, H, W] and is read nowhere else: products along channels, and
+// Nodes before a transposition to [N, C, H, W] that are read nowhere else: products along channels, and
 // functions of single elements.
 std::vector<NodeId> nodes_before(const Site& site, NodeId transpose) {
   std::set<NodeId> inside{transpose};

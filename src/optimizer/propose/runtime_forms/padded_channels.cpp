@@ -173,7 +173,7 @@ void propose_padded_channels(const Site& site, Proposals& out) {
       nodes.insert(one.nodes.begin(), one.nodes.end());
       open.insert(open.end(), one.maybe.begin(), one.maybe.end());
     }
-    // What the runtime computes in its blocked layout as it is gains nothing.
+    // A convolution that the runtime already computes in its blocked layout gains nothing.
     const auto is_slow = [&](NodeId node) { return site.is(node, "Conv") && !site.is_blocked(node); };
     if (values.empty() || std::ranges::none_of(nodes, is_slow)) continue;
     if (auto p = Padding(site, values, nodes).proposal()) out.list.push_back(std::move(*p));

@@ -1,6 +1,6 @@
 // Input channels of a convolution of quantised numbers, filled up to a multiple of four: the runtime's
-// integer kernels take four products at a time, and a first convolution has three channels. What is added is
-// the zero point, so that it adds nothing.
+// integer kernels take four products at a time, and a first convolution has three channels. The added
+// channels hold the zero point, so that they add nothing.
 #include <fmt/format.h>
 
 #include "model/eval/program.h"

@@ -24,13 +24,13 @@ struct Product {
   std::int64_t begin = 0;
 };
 
-// What a gate is the function of: a sum of products and vectors.
+// The argument of a gate: a sum of products and vectors.
 struct Affine {
   std::vector<Product> products;
   std::vector<Vector> vectors;
 };
 
-// What an operator makes of a step. Its gates in the order of ONNX; a GRU's last one in two parts, of the
+// A step as an operator has it. Its gates are in the order of ONNX; a GRU's last one has two parts, of the
 // step's input and of the state.
 struct Kind {
   const char* op;
@@ -336,7 +336,7 @@ class Chains {
     return values && std::ranges::all_of(*values, [](double x) { return x == 0; });
   }
 
-  // What is added in a gate, in all.
+  // The sum of all additions in a gate.
   std::optional<std::vector<double>> total(const Affine& gate, std::size_t hidden) const {
     std::vector<double> out(hidden, 0);
     for (const Vector& v : gate.vectors) {
@@ -470,7 +470,7 @@ class Writer {
     return b_.concat(steps, 0);
   }
 
-  // What the steps' inputs are taken from one after the other, without taking them.
+  // The source of the steps' inputs, taken one after the other.
   std::optional<Value> gathered_from() {
     std::optional<Position> first;
     for (std::size_t t = 0; t < chain_.inputs.size(); ++t) {
@@ -516,7 +516,7 @@ class Writer {
     return b_.unsqueeze(b_.concat(of_input, 0), {0});
   }
 
-  // All that a gate adds.
+  // All additions of a gate.
   std::optional<Value> vectors(const Affine& gate) {
     std::optional<Value> sum;
     for (const Vector& v : gate.vectors) {

@@ -24,7 +24,7 @@ bool is_residual(const Site& site, NodeId id) {
   if (!site.is(id, "Add") || site.graph.opset("") < 8) return false;
   const std::vector<Value>& in = site.node(id).inputs;
   const auto &a = site.inference.of(in[0]).shape, &b = site.inference.of(in[1]).shape;
-  // What is quantised at once is an integer kernel of its own.
+  // A value that is quantised at once is an integer kernel of its own.
   const auto is_quantiser = [&](NodeId r) { return site.is(r, "QuantizeLinear"); };
   return site.activations(id).size() == 2 && a && b && a->size() > 1 && *a == *b &&
          std::ranges::none_of(site.readers({id, 0}), is_quantiser);

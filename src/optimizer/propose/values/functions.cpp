@@ -77,7 +77,7 @@ std::optional<Line> rise(const Sampled& f) {
   return Line{static_cast<float>(slope), static_cast<float>(f.values[*first] - slope * places()[*first])};
 }
 
-// What a function may be: operators around x.
+// The candidates for a function: operators around x.
 struct Form {
   std::string name;
   std::function<Value(ProgramBuilder&, Value)> write;
@@ -165,7 +165,7 @@ class Functions {
     return isomer::values_of(b.graph(), type, places());
   }
 
-  // What the function could be, judged by some of its values.
+  // The candidates for the function, by some of its values.
   std::vector<Form> forms(const Sampled& f, const ScalarRegion& region) const {
     std::vector<Form> out;
     const ElementType type = site_.inference.of(region.input).type;

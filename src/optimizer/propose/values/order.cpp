@@ -1,8 +1,8 @@
 // order: functions that keep the order of numbers, and values whose range is known.
 //
-// The largest of f(x) is f of the largest x, for f that never falls: f is computed of fewer elements. What
-// only compares elements of f(x) may compare x, for f that rises. What only cuts off numbers that are never
-// there is left out.
+// The largest of f(x) is f of the largest x, for f that never falls: f is computed for fewer elements. A node
+// that only compares elements of f(x) may compare x, for f that rises. A clip that cuts off no occurring
+// number is left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class Remade {
     return made_.emplace(v, b_.copy(node, inputs)).first->second;
   }
 
-  // What others read of them is replaced, too.
+  // Other readers get the replacement too.
   void add_to(std::vector<Value>& replaced, std::vector<Value>& by) const {
     const auto is_gone = [&](NodeId id) {
       return made_.contains({id, 0}) || std::ranges::find(replaced, Value{id, 0}) != replaced.end();
@@ -152,7 +152,7 @@ class Orders {
 
   // A value that is computed, and is one number whatever is fed.
   bool is_number(Value v) const { return v.exists() && !site_.is_constant(v) && ranges_.of(v).is_point(); }
-  // What such a value is computed of, as far as that is anything: where a claim's region begins.
+  // The inputs of such a value, where a claim's region begins.
   void read_before(Value number, ProgramBuilder& b, std::set<Value>& seen) const {
     if (!seen.insert(number).second) return;
     for (const Value& x : site_.node(number.node).inputs) {

@@ -62,7 +62,7 @@ class Simplifier {
   }
 
  private:
-  // What is made of numbers that were dequantized; not of their shapes.
+  // Functions of dequantized numbers, but not of their shapes.
   void note_few_bits() {
     const auto is_noted = [&](Value v) { return few_bits_.contains(v); };
     for (const NodeId id : graph_.order()) {
@@ -226,7 +226,7 @@ class Simplifier {
            constant->doubles()->front() == (adds ? 0 : 1);
   }
 
-  // Nodes that are written alike. What follows them is alike only once they are one: the next round's work.
+  // Equal nodes. The nodes after them are equal only once they are merged, in the next round.
   void note_twin(NodeId id) {
     const Node& node = graph_.node(id);
     Hasher hasher;

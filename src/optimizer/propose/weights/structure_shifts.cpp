@@ -104,7 +104,7 @@ class Shifting {
     return claim_.after.slice(x, 1, from, from + run.count);
   }
 
-  // What the tap sees while the kernel moves.
+  // The values that the tap reads while the kernel moves.
   Value part(Value x, const Run& run) {
     std::vector<std::int64_t> begin, end, axes, steps;
     const auto cut = [&](std::size_t axis, std::int64_t from, std::int64_t to, std::int64_t step) {

@@ -96,7 +96,7 @@ class Cropping {
     c.pads[k] = std::max<std::int64_t>(0, c.pads[k] - begin);
     c.pads[rank + k] = std::max<std::int64_t>(0, c.pads[rank + k] - end);
     c.kernel[k] = slices_left(s);
-    // What lies behind the last tap that is left.
+    // The part after the last remaining tap.
     c.dilations[k] *= s.step;
     if (from == 0 && to == 0) return x;
     return claim_.after.slice(x, static_cast<std::int64_t>(k + 2), from, to == 0 ? kToTheEnd : -to);
@@ -169,7 +169,7 @@ class Repetition {
     return all ? finish(*all) : std::nullopt;
   }
 
-  // What meets equal slices is added up first.
+  // Values that meet equal slices are added up first.
   std::optional<Proposal> of_input() {
     const Dims& x = *site_.inference.of(p_.x).shape;
     const auto axis = static_cast<std::size_t>(p_.axes[axis_].x);

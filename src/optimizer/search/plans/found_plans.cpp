@@ -136,8 +136,8 @@ class Trace {
       for (std::string& read : reads)
         if (gone.contains(read)) read += kFoldedSuffix;
   }
-  // What is folded, with what makes it known: arithmetic of extents, down to the values whose extents they
-  // are.
+  // Folded values, with the nodes that make them known: arithmetic of extents, down to the values whose
+  // extents they are.
   void unite_known(const std::string& folded) {
     Names open{folded};
     std::set<std::string> seen;

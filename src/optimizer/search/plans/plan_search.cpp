@@ -104,8 +104,8 @@ class Planned {
     return out;
   }
 
-  // All that are proved, and that cost no more where nothing is measured. What is not goes, and the rest is
-  // done again: its proofs are known.
+  // All that are proved, and that cost no more if nothing is measured. Others are removed, and the rest is
+  // done again: its proofs are cached.
   Result<Draft> proved(std::vector<Candidate>& all) {
     Draft best = draft_;
     std::vector<Candidate> best_of;
@@ -134,7 +134,7 @@ class Planned {
       if (context_.is_over()) return draft_;
       const bool is_last = std::ranges::none_of(is_bad, [](bool b) { return b; });
       if (is_last && (context_.trials != nullptr || context_.options.any_price)) return next;
-      // What costs more at its own place may cost less beside others.
+      // A step that costs more at its own place may cost less beside others.
       if (const double price = price_of(next.graph, context_.machine());
           context_.trials == nullptr && !is_any_stuck && price <= least) {
         least = price;

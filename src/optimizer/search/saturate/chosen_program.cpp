@@ -13,7 +13,7 @@ namespace {
 using Class = EGraph::Class;
 using NodeNumber = EGraph::NodeNumber;
 
-// What of the chosen program the state lacks, in connected pieces.
+// The parts of the chosen program that the state lacks, in connected pieces.
 class Pieces {
  public:
   Pieces(const ProgramClasses& classes, const Graph& state, const Placed& placed, const Extraction& wanted,

@@ -49,8 +49,8 @@ class Trees {
   Chosen chosen_;
 };
 
-// What the roots need of a choice, each class after those that it reads; the classes of a circle instead, if
-// there is one.
+// The classes that the roots need in a choice, each after those that it reads; the classes of a cycle
+// instead, if there is one.
 struct Needed {
   std::vector<Class> order, circle;
 };

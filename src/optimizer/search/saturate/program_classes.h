@@ -23,7 +23,7 @@ struct Placed {
   std::vector<EGraph::Class> outputs;
 };
 
-// What a node of the e-graph stands for. Operators of several outputs are a node whose class is no value, and
+// The meaning of a node of the e-graph. Operators of several outputs are a node whose class is no value, and
 // one `Output` for each.
 struct Word {
   enum class Kind : std::uint8_t { Input, Constant, Operator, Output } kind = Kind::Input;

@@ -80,7 +80,7 @@ class Saturation {
     return std::nullopt;
   }
 
-  // Those with something that no proposer has seen first, then the cheapest.
+  // Programs with a node that is in no view yet first, then the cheapest.
   std::optional<std::size_t> next_view() {
     std::optional<std::size_t> out;
     std::pair<bool, double> least;

@@ -130,8 +130,8 @@ void add_side_by_side(const Site& site, NodeId id, Mutations mutations, std::vec
 
 // ---- holes in a kernel as a batch
 
-// What is left over where the holes' distance does not divide an axis: left out (the results that look
-// there are wrong), or filled with zeros.
+// The rest, if the holes' distance does not divide an axis: left out (the results that read it are wrong), or
+// filled with zeros.
 enum class Rest : std::uint8_t { LeftOut, Filled };
 
 // Every d-th position of an axis is an image of its own: [n, c, q·r] as [r·n, c, q].
@@ -301,7 +301,7 @@ Value kernel_of_both(ProgramBuilder& b, const Site& site, const Pair& p) {
   return p.is_dense ? sum : b.transpose(sum, swapped);
 }
 
-// What the second makes of the first one's bias, and its own.
+// The sum of the second's response to the first one's bias and its own bias.
 Value bias_of_both(ProgramBuilder& b, const Site& site, const Pair& p) {
   if (!p.first.bias.exists()) return p.second.bias.exists() ? read(b, site, p.second.bias) : Value::none();
   const Extents& w = p.second.w;

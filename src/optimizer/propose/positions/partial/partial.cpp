@@ -112,7 +112,7 @@ class Correction {
   }
 
  private:
-  // What is wrong: at either end of every margin's axis, between the margins before it.
+  // The wrong part: at either end of every margin's axis, between the margins before it.
   std::vector<Part> wrong_parts() const {
     std::vector<Part> out;
     Part inside;
@@ -139,7 +139,7 @@ class Correction {
     return out;
   }
 
-  // What is right of the mutant.
+  // The right part of the mutant.
   Part inside() const {
     Part out;
     for (const Margin& m : wrong_.margins) out.push_back(between(m, shape_[m.axis]));
@@ -256,7 +256,7 @@ Mutant with_functions(const Site& site, const Mutant& mutant, const std::vector<
   return out;
 }
 
-// What the mutant would save if it were right.
+// The saving of the mutant if it were right.
 double gain_of(const Site& site, const Mutant& mutant) {
   ProgramBuilder b(site.graph, site.name(mutant.to));
   const Value y = append_program(b, site, mutant.program);
