@@ -110,7 +110,7 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
   ISOMER_TRY(std::vector<Tensor> results, Program::compile(lifted).run(values));
   is_exact = is_exact && (moves || is_computed_exactly(lifted, values));
   std::vector<std::optional<Tensor>> errors(results.size());
-  // What is decided by the stored types is exact (`decide`).
+  // A node that the stored types decide is exact (`decide`).
   if (!is_exact && is_continuous(*formula, node) && !narrows(*formula)) {
     const auto error = error_of(lifted);
     if (!error) return Error{fmt::format("the rounding of {} is not followed", label(node))};
@@ -150,7 +150,7 @@ bool is_near_stored(const EvaluatedConstant& e) {
   return true;
 }
 
-// What the stored types make of it, where that decides.
+// The result in the stored types, where they decide.
 Status Evaluation::decide(const Formula& formula, const Node& node, std::vector<EvaluatedConstant>& results) {
   const bool jumps = !is_continuous(formula, node), is_decided = jumps || narrows(formula);
   wants_stored_ = wants_stored_ || is_decided;

@@ -1,7 +1,6 @@
-// A program over constants, computed ahead of the runtime: node by node, by the formulas, in float64, and how
-// far that may be off. What jumps or becomes a narrower float is what the arithmetic of the stored types
-// makes of it, and there is no number where runtimes need not agree on the digits that decide
-// (last_digits.h).
+// A program over constants, computed ahead of the runtime: node by node, by the formulas, in float64, with a
+// bound of the error. Nodes that jump or narrow a float are computed in the arithmetic of the stored types;
+// there is no number where runtimes need not agree on the digits that decide (last_digits.h).
 #pragma once
 
 #include <cstdint>

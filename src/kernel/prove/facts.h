@@ -1,5 +1,5 @@
-// What proofs may use of a constant's value. The set algebra, the field witness and the key of the proof
-// cache must agree about it, so they share this code.
+// The facts about a constant's value that proofs may use. The set algebra, the field witness and the key of
+// the proof cache must agree about them, so they share this code.
 #pragma once
 
 #include "model/expr/tensor.h"

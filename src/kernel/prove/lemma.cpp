@@ -116,7 +116,7 @@ Verdict prove_with_lemma(const Graph& a, const Graph& b, const ProveOptions& opt
       if (!is_proved(lemma)) continue;
       // No identifier of a text, and one number for both programs, which may have not as many inputs.
       const std::string name = fmt::format("cut {}", std::max(a.inputs().size(), b.inputs().size()));
-      // What is one unknown now is as undefined as what it stands for: the second program may use it only
+      // A new unknown is as undefined as the value that it stands for: the second program may use it only
       // where the first does.
       ProveOptions of_rest = quiet;
       if (may_be_undefined(a, *a_info, u, options.partial_inputs)) of_rest.partial_inputs.insert(name);

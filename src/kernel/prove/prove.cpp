@@ -82,7 +82,7 @@ bool is_total(const Graph& graph, const Inference& inference, const std::set<std
 }
 
 // A bound of one named size, as a position on an axis gives it: n >= 1 where the last one is taken. It holds
-// wherever the first program runs. What that needs of several sizes would only make sets larger.
+// wherever the first program runs. Conditions on several sizes would only make sets larger.
 bool is_bound_of_one(const Dim& extent) {
   const auto symbols = extent.symbols();
   return symbols.size() == 1 && (Dim::symbol(*symbols.begin()) - extent).is_concrete();

@@ -61,7 +61,7 @@ class Comparison {
   }
   double step() const { return std::min(units_ * unit_, kMostNudge); }
 
-  // What constants with other last digits make of it.
+  // The result for constants with other last digits.
   void widen(const EvaluatedConstant& nudged) {
     const Tensor error = nudged.errors();
     const auto moved = nudged.value.as<double>(), noise = error.as<double>();

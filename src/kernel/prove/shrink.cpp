@@ -34,7 +34,7 @@ Tensor resized(const Tensor& t, const Resize& resize, const ByValue& by_value) {
     for (const std::int64_t v : t.as<std::int64_t>()) values.push_back(v > 0 ? resize(v) : v);
     return Tensor::of(t.type(), t.extents(), values);
   }
-  // What is one number throughout is it at any size.
+  // A tensor with one value throughout has it at any size.
   const bool is_kept = t.is_uniform() ? t.count() <= by_value.elements : by_value.takes(t);
   if (!is_float(t.type()) || is_kept) return t;
   Extents extents;

@@ -45,8 +45,7 @@ bool may_be_empty(const ExprNode& reduce, const std::vector<Axis>& positions) {
   }
 }
 
-// What the form of a formula says of the signs of its values, whatever its inputs are, but for what is known
-// of them.
+// The signs of a formula's values by its form, for any inputs with the known facts.
 class Signs {
  public:
   Signs(const Formula& formula, const std::vector<InputSign>& inputs, Emptiness emptiness = Emptiness::Counts)

@@ -33,8 +33,7 @@ std::set<NodeId> partial_nodes(const Graph& graph, const Inference& inference);
 bool may_be_undefined_near(const Formula& formula, const std::vector<InputSign>& inputs,
                            const std::vector<bool>& changed, const std::vector<bool>& steady);
 
-// Whether sums over axes that may have no elements count as such. What is empty is so whatever the digits
-// are.
+// Whether sums over possibly empty axes count as such. An empty sum is empty whatever the digits are.
 enum class Emptiness : std::uint8_t { Counts, Ignored };
 
 // The signs of all values of a graph.

@@ -220,7 +220,7 @@ std::optional<std::string> why_not_running(const Graph& a, const Inference& a_in
     for (const NodeId id : graph.order()) {
       const auto at = inference.conditions.find(id);
       if (at == inference.conditions.end() || !needed.contains(id)) continue;
-      // What both compute runs where the first program does.
+      // Nodes of both programs run where the first program does.
       if (is_second && numbers.is_common(numbers.of(graph, id))) continue;
       for (const SizeCondition& c : at->second) {
         if (c.kind != SizeCondition::Kind::Exact && !is_second) continue;

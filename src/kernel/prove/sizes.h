@@ -45,13 +45,13 @@ struct ModelSizes {
   std::set<NodeId> untrusted;
 };
 ModelSizes sizes_of(const Graph& graph, const Inference& inference);
-// Nodes whose formulas may not be exact, or that may not even run, and all that depends on them. What the
-// model needs itself is no fact.
+// Nodes whose formulas may not be exact, or that may not even run, and everything that depends on them. The
+// model's own conditions are no facts.
 enum class Doubt : std::uint8_t { OfExactness, OfRunning };
 std::set<NodeId> doubtful_nodes(const Graph& graph, const Inference& inference, const SizeFacts& facts,
                                 Doubt doubt);
 
-// Those facts that mention no other symbols than these.
+// The facts that contain only these symbols.
 Dims about(const Dims& facts, const std::set<std::string>& symbols);
 
 }  // namespace isomer

@@ -146,7 +146,7 @@ Graph renamed(const Graph& graph, const std::map<std::string, std::string>& name
   });
 }
 
-// What was replaced keeps its name, if that is free now: later steps know it by that.
+// A replaced value keeps its name, if that is free now: later steps refer to it by that.
 Graph with_old_names(const Graph& graph, const std::map<std::string, std::string>& wanted) {
   const Names taken = values_by_name(graph);
   std::map<std::string, std::string> names;
@@ -337,14 +337,14 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
   ISOMER_TRY(const Inference inference, infer(graph));
   std::map<Value, Tensor> results;
   std::vector<Value> open;
-  // What follows from extents follows only where these are what they seem to be.
+  // A value that follows from extents does so only if these are what they seem to be.
   const std::set<NodeId> untrusted = sizes_of(graph, inference).untrusted;
   for (std::size_t k = 0; k < values.size(); ++k)
     if (untrusted.contains(wanted[k].node))
       return Error{fmt::format("{} may be something else where a size is 0", values[k])};
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto known = known_value(inference, wanted[k]);
-    // What follows from constants alone is computed with all digits, also on the way to integers.
+    // A value that follows from constants alone is computed with all digits, also on the way to integers.
     if (known && !region_of(graph, inference, {}, {wanted[k]}).ok())
       results.emplace(wanted[k], std::move(*known));
     else open.push_back(wanted[k]);

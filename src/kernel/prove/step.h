@@ -92,7 +92,7 @@ class Workpiece {
 std::variant<Graph, std::string> prove_claim(const Graph& graph, const Claim& claim,
                                              const ProveOptions& options = {});
 
-// What a value is before anything runs: an integer tensor or a small one that follows from constants and
+// The known value before anything runs: an integer tensor or a small one that follows from constants and
 // known extents.
 std::optional<Tensor> known_value(const Inference& inference, Value value);
 

@@ -221,8 +221,8 @@ bool Sweep::is_same(const Entry& x, const Entry& y) const {
   }
   if (purity(*left.graph, p) != purity(*right.graph, q)) return false;
   if (purity(*left.graph, p) != Purity::Function) {
-    // What may be random or keep a state has one counterpart in the other model, and none in its own. A
-    // subgraph knows what it captures by name.
+    // A node that may be random or keep a state has one counterpart in the other model, and none in its own.
+    // A subgraph refers to its captures by name.
     if (x.side == y.side || x.is_taken || p.captures.size() != q.captures.size()) return false;
     for (std::size_t i = 0; i < p.captures.size(); ++i)
       if (left.graph->name_of(p.captures[i]) != right.graph->name_of(q.captures[i])) return false;
@@ -290,7 +290,7 @@ void Sweep::add(Side side, NodeId id) {
     out.resize(node.outputs.size(), -1);
     for (std::size_t k = 0; k < told.size(); ++k)
       if (told[k]) out[k] = *told[k];
-    // What B computes in the same way may be known of A alone.
+    // A value that B computes in the same way may be known only in A.
     if (is_told && side == Side::A) operator_classes(side, id, out);
   }
   for (std::uint32_t k = 0; k < out.size(); ++k) note(side, root(out[k]), {id, k});

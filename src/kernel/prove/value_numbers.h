@@ -23,8 +23,8 @@ class ValueNumbers {
   // this.
   void add(const Graph& graph, const Inference& inference);
   int of(const Graph& graph, NodeId node) const { return numbers_.at({&graph, node}); }
-  // Whether in every graph that was added a node that an output depends on has this number. What a program
-  // doesn't need, it doesn't have to be defined for.
+  // Whether in every graph that was added a node that an output depends on has this number. A program need
+  // not be defined for values that it doesn't need.
   bool is_common(int number) const { return seen_in_[static_cast<std::size_t>(number)] == graphs_; }
 
  private:

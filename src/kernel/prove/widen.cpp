@@ -109,7 +109,7 @@ class Widening {
   }
 
  private:
-  // What is known of a value that stands for another, in float32.
+  // The known facts about a value that stands for another, in float32.
   void know(Value made, ValueInfo info) {
     info.type = wide(info.type);
     if (info.constant) info.constant = convert(*info.constant, info.type);
@@ -129,7 +129,7 @@ class Widening {
     return {out_.add(std::move(node)), 0};
   }
 
-  // What a copy reads in the place of a value.
+  // The input of a copy in place of a value.
   Value read(Value v) {
     if (!v.exists()) return v;
     if (const auto at = made_.find(v); at != made_.end()) return at->second;

@@ -1,11 +1,11 @@
-// Widening: nodes of 16-bit floats that compute in float32, from border to border. What they read is cast to
-// float32 first, weights too; what others read of them is cast back last.
+// Widening: nodes of 16-bit floats that compute in float32, from border to border. Their inputs are cast to
+// float32 first, weights too; their outputs are cast back last for other readers.
 //
-// Over the reals nothing changes: each node computes by the formula that it had, which is compared part by
-// part, with float32 where 16-bit floats stood. What changes is rounding, which is no part of any proof
-// (docs/equality.md): a node of 16-bit floats rounds all that it makes, and so does the cast that stands in
-// its place where it is read by others; between them less is rounded. A cast that the model has is never
-// dropped: one to 16 bits is a border. So is what makes integers or truth values of 16-bit floats.
+// Over the reals nothing changes: each node computes by its original formula, which is compared part by part,
+// with float32 in place of 16-bit floats. Only rounding changes, which is no part of any proof
+// (docs/equality.md): a node of 16-bit floats rounds every result, and so does the cast in its place for
+// other readers; between them less is rounded. A cast of the model is never dropped: one to 16 bits is a
+// border. So are nodes that make integers or truth values of 16-bit floats.
 #pragma once
 
 #include <set>

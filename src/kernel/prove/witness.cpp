@@ -406,7 +406,7 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
       last = std::move(report);
       return true;
     }
-    // That the smaller programs differ does not mean that the larger ones do.
+    // A difference of the smaller programs does not imply one of the larger ones.
     last.what = differs ? "it is too large, and not equal at smaller sizes" : report.what;
     return false;
   };

@@ -122,7 +122,7 @@ std::vector<InputRoles> axis_roles(const Formula& formula, int output) {
       out[k].axes.push_back(role ? role->role : AxisRole::Fixed);
       out[k].output_axis.push_back(role ? role->output_axis : -1);
     }
-    // What is read only in some places sees the axes that say where.
+    // A value that is read only in some places depends on the axes that select them.
     for (std::size_t a = 0; a < stage.axes.size(); ++a) {
       const int id = stage.axes[a].id;
       if (!seen.contains(id) && !collector.positions.contains(id) && !collector.edges.contains(id))

@@ -83,7 +83,7 @@ constexpr bool kTellsZero = std::is_arithmetic_v<T> || std::is_same_v<T, Zp>;
 
 // Known facts about a packed panel.
 struct Panel {
-  // What is used is copied for each product: at most a quarter of the depth, an eighth of a whole block's.
+  // The used part is copied for each product: at most a quarter of the depth, an eighth of a whole block's.
   static constexpr int kMostUsed = 32, kLeastSaved = 4;
 
   int used_count = 0;                                // depths that are not all zero; more: kMostUsed + 1

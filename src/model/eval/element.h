@@ -20,8 +20,8 @@ namespace isomer {
 Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position,
                                 const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key = 0);
 
-// What may be said of the sizes that symbols stand for: an axis has no more than 2^extent_bits elements, nor
-// has a tensor. So a product of symbols is known to fit 64 bits where some tensor has such axes.
+// Known bounds of the sizes of symbols: an axis has at most 2^extent_bits elements, and so has a tensor. So a
+// product of symbols is known to fit 64 bits if some tensor has such axes.
 class SymbolProducts {
  public:
   explicit SymbolProducts(int extent_bits = kExtentBits) : extent_bits_(extent_bits) {}

@@ -50,8 +50,8 @@ struct DimAtom {
 
 namespace {
 
-// What no real model's extents come near; a chain of nodes that squares a symbol, or nests floors and maxima,
-// would otherwise fill the memory.
+// A limit far above any real model's extents; a chain of nodes that squares a symbol, or nests floors and
+// maxima, would otherwise fill the memory.
 constexpr std::size_t kMostFactors = 32;
 constexpr std::size_t kMostTerms = 256;
 constexpr std::size_t kLongestAtom = 4096;

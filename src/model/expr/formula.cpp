@@ -82,7 +82,7 @@ Expr FormulaBuilder::Tensor::at(std::vector<Index> position) const {
   return read(ref_, type_, shape_, std::move(position));
 }
 
-// What a slice of one position has of an axis: 1, or 0 where the axis has none. It broadcasts to the axis.
+// The extent of a slice of one position: 1, or 0 if the axis is empty. It broadcasts to the axis.
 static bool is_first_of(const Dim& extent, const Dim& axis) { return extent == Dim::min(Dim(1), axis); }
 
 Expr broadcast(const FormulaBuilder::Tensor& x, const std::vector<Axis>& position) {

@@ -7,7 +7,7 @@
 namespace isomer {
 namespace {
 
-// What begins the digest of each kind, so that none is mistaken for another.
+// The first word of each kind's digest, so that no two kinds are confused.
 enum class Start : std::uint8_t { Input, Initializer, Overridable, Operator, Output, Absent, Graph, Region };
 
 Hasher start(Start kind) {
@@ -57,7 +57,7 @@ class NodeHasher {
   std::unordered_map<NodeId, Digest> nodes;
 
  private:
-  // What runs inside of a node may call any of them, of any operator set.
+  // A body may call any of them, of any operator set.
   void add_functions(Hasher& hasher) const {
     for (const auto& [name, digest] : *graph_.functions) {
       for (const std::string* text : {&name.domain, &name.name, &name.overload, &digest})

@@ -11,8 +11,8 @@ namespace isomer {
 
 bool is_constant_node(const Node& node);
 
-// What a Constant node says, in whichever of its attributes. Opaque: a sparse tensor. Invalid: none or
-// several of them.
+// The value of a Constant node, in any of its attributes. Opaque: a sparse tensor. Invalid: none or several
+// of them.
 std::variant<Tensor, Opaque, Invalid> constant_of(const Node& node);
 
 // The value of an initializer that is not overridable, or of a Constant node; nullopt for everything else.

@@ -61,7 +61,7 @@ std::string Flattener::unused(const std::string& like) {
   if (names_.empty()) {
     for (const NodeId id : old_.order())
       for (const std::string& name : old_.node(id).outputs) names_.insert(name);
-    // What the file declares of a value that does not exist is dropped.
+    // Declarations of values that do not exist are dropped.
     for (const auto& [name, type] : old_.declared()) names_.insert(name);
   }
   std::string name = like;

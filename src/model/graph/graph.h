@@ -39,7 +39,7 @@ struct Value {
 
 enum class NodeKind : std::uint8_t { Input, Initializer, Operator };
 
-// What the file declares of a value: element type and, if the rank is known, dims (nullopt: a dim without
+// The file's declaration of a value: element type and, if the rank is known, dims (nullopt: a dim without
 // value or name).
 struct DeclaredType {
   ElementType type = ElementType::Undefined;
@@ -69,9 +69,9 @@ struct Opsets : std::map<std::string, int, std::less<>> {
 
 class Graph;
 
-// What a node runs: a graph in one of its attributes, or the function that it calls, written out for this
-// call. Its inputs are what the node passes (a Loop: iteration number, condition, what it carries), then what
-// it captures.
+// The body of a node: a graph in one of its attributes, or the function that it calls, inlined for this call.
+// Its inputs are the arguments of the node (a Loop: iteration number, condition, carried values), then its
+// captures.
 struct Body {
   std::string attribute;  // empty: the function
   std::shared_ptr<const Graph> graph;

@@ -206,7 +206,7 @@ ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type)
   return info;
 }
 
-// What is known of an input of a body comes from outside, all but the element type.
+// The facts about a body's input come from outside, except the element type.
 ValueInfo Inferrer::input(const Node& node) {
   if (options_.outside == nullptr) return declared(node.outputs[0], node.declared);
   const auto known = options_.known.find(node.outputs[0]);

@@ -42,7 +42,7 @@ std::vector<ValueInfo> outputs_of(const Body& body, const Inference& inference) 
   return outputs;
 }
 
-// What two values have in common; extents that differ become new symbols.
+// The common part of two values; extents that differ become new symbols.
 ValueInfo common(const Site& site, const std::string& name, const ValueInfo& a, const ValueInfo& b) {
   if (a.type != b.type) return {};
   ValueInfo info{a.type, std::nullopt, std::nullopt};
@@ -133,8 +133,8 @@ struct Iterations {
   std::size_t mark = 0;  // symbols made after these belong to a single iteration, and mean nothing outside
 };
 
-// What every iteration puts out, one after the other along a new axis. If there is none, ONNX doesn't say
-// which extents the others have.
+// The outputs of all iterations, concatenated along a new axis. If there is none, ONNX doesn't define the
+// other extents.
 ValueInfo stacked(const Site& site, std::size_t output, ValueInfo info, const Dim& length,
                   const Iterations& iterations) {
   if (!info.shape) return without_value(std::move(info));

@@ -12,8 +12,8 @@ struct BodyInference {
   std::vector<ValueInfo> outputs;  // of the node
 };
 
-// For If, Loop, Scan and calls of functions. What a Loop carries has the shape that it begins with on every
-// axis where the body is seen to keep it, and a new symbol on the others.
+// For If, Loop, Scan and calls of functions. A carried value of a Loop has its initial shape on every axis
+// that the body is known to keep, and a new symbol on the others.
 BodyInference infer_bodies(const Graph& graph, const Inference& inference, Symbols& symbols, const Node& node,
                            int depth);
 

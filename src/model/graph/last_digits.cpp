@@ -86,7 +86,7 @@ double digits(ElementType type) {
   }
 }
 constexpr double kCancelled = 0x1p-6;
-// What a function that does not jump there may make of that.
+// The result of a function that does not jump there.
 constexpr double kSteepest = 64;
 
 Tensor moved(const Tensor& tensor, double sign) {

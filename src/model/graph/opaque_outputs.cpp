@@ -76,7 +76,7 @@ Outputs range(const Site& o) {
   return {info(o.in(0).type, {o.fresh(0)})};
 }
 
-// What is left along an axis, or of all elements in a row.
+// The remaining elements along an axis, or of all elements in a row.
 Outputs compress(const Site& o) {
   if (!o.has(0)) return {};
   const auto* axis = o.node.attributes.find_as<std::int64_t>("axis");
@@ -140,8 +140,8 @@ Outputs recurrent(const Site& o) {
   return {info(type, all), info(type, last), info(type, last)};
 }
 
-// What is left of the elements in a row, or of the slices along an axis, without repetitions; where each was
-// first, where each is now, and how often it was there.
+// The elements in a row, or the slices along an axis, without repetitions; the position of each one's first
+// occurrence, its new position, and its count.
 Outputs unique(const Site& o) {
   Outputs out = compress(o);
   if (out.empty()) return {};

@@ -38,7 +38,7 @@ Digest key(const Node& node, const Call& call, int knowledge) {
   return hasher.digest();
 }
 
-// What keeps a formula from being run, if anything.
+// The reason why a formula can't be run, if any.
 std::optional<Opaque> refuse_extents(const Formula& formula) {
   for (const Stage& stage : formula.stages)
     if (!concrete(stage.shape())) return Opaque{"the shape of an output depends on values"};

@@ -27,8 +27,7 @@ Result<Graph> replace(const Graph& graph, const Replacements& replacements);
 // effect.
 Graph without_dead_nodes(const Graph& graph);
 
-// The same graph with something of its nodes changed: names, declarations, tensors, attributes. What a node
-// reads stays.
+// The same graph with changed nodes: names, declarations, tensors, attributes. The inputs of nodes stay.
 Graph with_changed_nodes(const Graph& graph, const std::function<void(Node&)>& change);
 
 }  // namespace isomer

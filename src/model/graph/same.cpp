@@ -27,8 +27,8 @@ bool same_node(const Graph& a, const Node& x, const Graph& b, const Node& y) {
          same_inside(a, x, b, y) && (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
 }
 
-// What the files declare of values: nothing that wasn't declared before, and of outputs all that was. A wrong
-// declaration changes no value, but a runtime may refuse the model for it.
+// The declarations of values: no new ones, and for outputs all old ones. A wrong declaration changes no
+// value, but a runtime may reject the model for it.
 std::optional<std::string> first_other_declaration(const Graph& a, const Graph& b) {
   for (const auto& [name, type] : b.declared()) {
     const auto at = a.declared().find(name);
@@ -87,7 +87,7 @@ bool same_elements(const Attributes& a, const Attributes& b) {
 
 bool same_inside(const Graph& a, const Node& x, const Graph& b, const Node& y) {
   if (a.is_call(x) != b.is_call(y) || x.bodies.size() != y.bodies.size()) return false;
-  // What was not written out may call any function, of any operator set.
+  // A function that was not inlined may call any function, of any operator set.
   const bool is_whole = bodies_of(a, x) == x.bodies.size() && bodies_of(b, y) == y.bodies.size();
   if (!is_whole && (*a.functions != *b.functions || a.opsets != b.opsets)) return false;
   return std::ranges::equal(x.bodies, y.bodies, [](const Body& p, const Body& q) {

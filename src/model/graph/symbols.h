@@ -32,7 +32,7 @@ class Symbols {
   // A symbol for an extent that depends on values, different at every call.
   Dim fresh(const std::string& value, std::size_t axis);
 
-  // Those that `fresh` gave out, in their order.
+  // The symbols that `fresh` made, in order.
   const std::vector<std::string>& made() const { return made_; }
   // Whether an extent contains a symbol that was made after the first `mark` ones.
   bool is_since(std::size_t mark, const Dim& dim) const;

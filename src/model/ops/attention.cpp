@@ -31,7 +31,7 @@ Heads read_heads(const Call& call, const FormulaBuilder& f, int k, std::string_v
   return {.x = x, .heads = heads, .length = x.extent(1), .size = Dim::floor(x.extent(2), heads)};
 }
 
-// What was there before, then the new ones, as [batch, heads, length, size].
+// The past, then the new ones, as [batch, heads, length, size].
 Heads joined(const Call& call, FormulaBuilder& f, const Heads& fresh, int past) {
   if (!call.has(past)) return fresh;
   const Tensor before = f.input(past);

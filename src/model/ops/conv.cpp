@@ -20,7 +20,7 @@ ConvolutionAxes read_convolution(const Call& call, FormulaBuilder& f, const Dims
   const Dim per_group = Dim::floor(w[0], groups);
   if (per_group.is(0)) throw OpaqueCall("no output channels");
 
-  // What the runtime refuses, whatever the batch; of no channels it adds up anything.
+  // Calls that the runtime rejects for any batch; with no channels it adds up arbitrary numbers.
   for (std::size_t i = 0; i < d; ++i) {
     call.need(x[i + 2] - Dim(1));
     call.need(window.output[i] - Dim(1));

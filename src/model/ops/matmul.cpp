@@ -22,9 +22,9 @@ std::vector<Index> batch_at(const Dims& batch, const std::vector<Axis>& p) {
   return at;
 }
 
-// What the runtime makes of no elements. Matrices of no rows or columns it multiplies, and as many of them as
-// there are, be it none, unless the second operand has a batch of its own. It refuses vectors, and a batch of
-// none that is broadcast. Sums of nothing are 0, if they are of floats, and nothing is broadcast.
+// The runtime's behaviour on empty tensors. It multiplies matrices with no rows or columns, and any number of
+// them, also none, unless the second operand has its own batch. It rejects vectors, and an empty batch that
+// is broadcast. Empty sums are 0 for floats, and nothing is broadcast.
 void need_to_run(const Call& call, const Dims& a, const Dims& b, const Dims& batch_a, const Dims& batch_b) {
   const bool has_vector = a.size() < 2 || b.size() < 2;
   const bool is_plain = !has_vector && (batch_a == batch_b ||

@@ -80,8 +80,8 @@ class Call {
   // A formula builder over this call's inputs.
   FormulaBuilder formula() const;
 
-  // What the definition takes for granted (see SizeCondition), where symbols leave it open; `define` puts it
-  // into the formula.
+  // The definition's assumptions (see SizeCondition), where symbols leave them open; `define` puts them into
+  // the formula.
   void need(const Dim& extent) const { take_for_granted(SizeCondition::Kind::Needed, extent); }
   void runs_if(const Dim& extent) const { take_for_granted(SizeCondition::Kind::Runs, extent); }
   void exact_if(const Dim& extent) const { take_for_granted(SizeCondition::Kind::Exact, extent); }

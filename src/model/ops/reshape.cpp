@@ -71,7 +71,7 @@ std::vector<Index> reshaped_position(const Dims& from, const Dims& to, const std
 namespace ops {
 namespace {
 
-// What has to hold if `to` has an extent at place i that may be 0, where the input's would be copied.
+// The condition if `to` has an extent at place i that may be 0, where the input's would be copied.
 void need_no_copy(const Call& call, const Dims& from, const Dims& to, std::size_t i) {
   const Dim& extent = to[i];
   if (i >= from.size()) {

@@ -140,7 +140,7 @@ std::optional<FormFault> find_arity_fault(const CallForm& form, const Schema& sc
   return std::nullopt;
 }
 
-// What ONNX Runtime's optimizer writes into the standard domain, whatever opset the model has.
+// Operators that ONNX Runtime's optimizer writes into the standard domain, whatever opset the model has.
 bool is_runtimes_own(std::string_view op) {
   return op == "LayerNormalization" || op == "SimplifiedLayerNormalization";
 }

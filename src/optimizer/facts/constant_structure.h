@@ -1,6 +1,6 @@
-// What the bytes of a constant show: slices that are zero or repeat, blocks along a diagonal, one number per
-// column, kernels that are products. For constants of floats; a dense one is rejected after a few reads per
-// slice.
+// The structure in the bytes of a constant: slices that are zero or repeat, blocks along a diagonal, one
+// number per column, kernels that are products. For constants of floats; a dense one is rejected after a few
+// reads per slice.
 //
 // Nothing here is trusted: a claim that uses such a fact states it (ConstantFact), and the bytes are checked.
 #pragma once

@@ -19,7 +19,7 @@ std::optional<Value> computed(const Graph& graph, const std::string& name) {
   return std::nullopt;
 }
 
-// What a value is computed by.
+// The nodes that compute a value.
 Graph up_to(const Graph& graph, Value value) {
   std::set<NodeId> needed{value.node};
   for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at)

@@ -13,8 +13,8 @@ namespace isomer {
 void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
                 std::map<Value, Value>& made);
 
-// What is computed from this value and constants alone, but by matrices, in the graph's order: a
-// normalization that is spelled out, a function.
+// The nodes that compute only from this value and constants, without matrices, in the graph's order: a
+// normalization that is written out, a function.
 std::vector<NodeId> computed_from(const Site& site, Value value);
 
 // Values that were made again and that other nodes read, or the graph's user, and what was made of them.

@@ -264,7 +264,7 @@ class Finder {
     families_.push_back(std::move(family));
   }
 
-  // What a node joins: a Concat's inputs, the summands of a sum that only it makes.
+  // The values that a node joins: a Concat's inputs, the summands of a sum that only it makes.
   std::vector<Value> joined_by(NodeId id) {
     joining_.clear();
     if (!site_.is(id, "Add")) return site_.node(id).inputs;

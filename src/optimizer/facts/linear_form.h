@@ -41,8 +41,8 @@ std::optional<LinearForm> linear_form(const Site& site, Value value);
 // positions would be more than affine, or windows.
 std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor);
 
-// What a factor reads along one of its value's axes: every `step`-th position from `begin` on, as many as the
-// labels have together, outer labels first.
+// The positions that a factor reads along one of its value's axes: every `step`-th from `begin` on, as many
+// as the labels have together, outer labels first.
 struct LabelledAxis {
   std::int64_t begin = 0, step = 1;
   bool is_whole = true;

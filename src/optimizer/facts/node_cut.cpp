@@ -197,7 +197,8 @@ class Cutter {
                   extent);
   }
 
-  // What one output selects of the input along one axis. `whole_axis`: the output's axis can only be whole.
+  // The positions of the input that one output selects along one axis. `whole_axis`: the output's axis can
+  // only be whole.
   std::optional<Positions> selected(const Index& index, std::size_t axis, const std::vector<Axis>& axes,
                                     const Needs& needs, bool& whole_axis) const {
     const Dim& extent = shape(node_.inputs[0])[axis];
@@ -635,7 +636,7 @@ class Cutter {
     return Positions::listed(std::move(range), w.input);
   }
 
-  // What a window reads, as positions that a window with larger steps may read alone.
+  // The positions that a window reads, as positions that a window with larger steps may read alone.
   std::optional<Positions> read_through(const WindowAxis& w, const Progression& made) const {
     std::vector<std::int64_t> list;
     for (std::int64_t j = 0; j < made.count; ++j)
@@ -674,8 +675,8 @@ class Cutter {
   }
 
   // Whether the prover can follow a choice through this node. A look-up by computed indices passes real
-  // functions that are defined for all positions. What is left of an axis that may be too short (min(1, n))
-  // has no extent that the prover knows: it passes what is affine.
+  // functions that are defined for all positions. The rest of an axis that may be too short (min(1, n)) has
+  // no extent that the prover knows: it passes only affine nodes.
   bool passes(const Choice& s, const std::vector<InputRoles>& roles, int axis) {
     const bool is_slice = s.kind == Choice::Kind::Slice;
     if (is_slice ? is_plain(s.extents[0]) : known_integers(site_, s.indices).has_value()) return true;
@@ -731,7 +732,7 @@ class Cutter {
     return true;
   }
 
-  // What is trimmed behind a window in steps of one is trimmed of its pads first.
+  // A trim after a window in steps of one first removes its pads.
   bool trim_window(std::size_t a) {
     const auto trim = trim_of(need()[a]);
     const auto w = trim && !site_.is(id_, "ConvTranspose") ? taps(a) : std::nullopt;

@@ -38,7 +38,7 @@ bool is_view(const Site& site, NodeId id) {
   return formula && view_of(*formula) == 0;
 }
 
-// What the region makes of numbers that look random.
+// The region's outputs for pseudo-random numbers.
 class Sample {
  public:
   // A sample with few positions along the kept axes, if the region allows it.
@@ -86,7 +86,7 @@ class Sample {
   std::vector<double> x, y;
 };
 
-// What lies along the reduced axes, at some elements.
+// The numbers along the reduced axes, at some elements.
 struct Along {
   std::vector<std::int64_t> at;
   std::vector<double> centred, variance, log_sum;  // of the exponentials

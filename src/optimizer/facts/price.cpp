@@ -42,7 +42,7 @@ bool has_functions(const ExprNode& e) {
       e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Apply && is_function(part.fn); });
 }
 
-// What an operation of this node costs.
+// The cost of an operation of this node.
 double rate_of(const Graph& graph, const Inference& inference, NodeId id, const Formula& formula,
                const Machine& machine) {
   const Node& node = graph.node(id);

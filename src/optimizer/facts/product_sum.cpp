@@ -75,7 +75,7 @@ bool replaces_one_axis(const ProductSum& p, const Reading& x, const std::vector<
   return true;
 }
 
-// What is added beside the product; false: something that is not understood.
+// The value added beside the product; false: an unsupported one.
 bool read_bias(const Site& site, const Formula& formula, int x, int w, ProductSum& out) {
   const Node& node = site.node(out.id);
   const auto roles = axis_roles(formula, 0);

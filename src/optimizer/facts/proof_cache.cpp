@@ -104,8 +104,8 @@ class Writer {
   }
 
  private:
-  // What inference has computed of a value, maybe from the numbers of large constants: it decides indices and
-  // shapes. What is symbolic follows from the rest of the text.
+  // The result of inference for a value, maybe from the numbers of large constants: it decides indices and
+  // shapes. Symbolic results follow from the rest of the text.
   std::string computed_text(const ValueInfo& info) {
     if (info.constant) return " is " + constant_text(*info.constant);
     if (!info.integers) return "";

@@ -21,7 +21,7 @@ double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 ValueRange operator+(const ValueRange& a, const ValueRange& b) { return {a.low + b.low, a.high + b.high}; }
 ValueRange operator-(const ValueRange& a) { return {-a.high, -a.low}; }
 ValueRange operator*(const ValueRange& a, const ValueRange& b) {
-  // What has no bound may be infinite when it is run, and then this is no number.
+  // A value without a bound may be infinite at run time, and then this is no number.
   const auto has_no_bound = [](const ValueRange& r) { return std::isinf(r.low) || std::isinf(r.high); };
   if ((a == ValueRange::of(0) && has_no_bound(b)) || (b == ValueRange::of(0) && has_no_bound(a))) return {};
   const double corners[] = {product(a.low, b.low), product(a.low, b.high), product(a.high, b.low),

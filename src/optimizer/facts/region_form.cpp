@@ -15,11 +15,11 @@ bool is_grouped(const InputAxis& a, const RegionMap& map) {
   return map.outputs[static_cast<std::size_t>(a.digit)].extent * Dim(a.stride) == a.extent;
 }
 
-// What a convolution has to pad so that it has as many outputs; nullopt: it can't.
+// The pads that give a convolution this number of outputs; nullopt: there are none.
 std::optional<FormWindow> window_of(const InputAxis& a, const Dim& outputs) {
   FormWindow out{.stride = a.stride, .low = a.low, .dilation = a.dilation, .weighted = a.weighted};
   out.taps = (a.high - a.low) / a.dilation + 1;
-  // What is cut off in front are taps of weight zero; at the end, too, unless the stride skips it.
+  // A cut at the front becomes taps of weight zero; at the end, too, unless the stride skips it.
   if (out.low > 0) {
     out.taps = a.high + 1;
     out.low = 0;

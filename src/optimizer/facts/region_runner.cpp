@@ -29,8 +29,8 @@ std::vector<NodeId> working_nodes(const Graph& program) {
   return out;
 }
 
-// What a Reshape's target becomes if axes of its input change: the axis of the output that holds the changed
-// one changes with it; of several that make it up, the first.
+// A Reshape's target if axes of its input change: the axis of the output that holds the changed one changes
+// with it; if several make it up, the first.
 std::optional<Extents> reshaped(const Extents& from, const Extents& changed, const Extents& to) {
   Extents out = to, stride(to.size(), 1);
   for (std::size_t j = to.size(); j-- > 1;) stride[j - 1] = stride[j] * to[j];
@@ -269,7 +269,7 @@ Value RegionRunner::weights_of(ProgramBuilder& b, NodeId product, const Selectio
 }
 
 Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected, const Shifts& zeros) const {
-  // What the output needs, but for what moves impulses to products alone.
+  // The nodes that the output needs, except those that only move impulses to products.
   std::set<NodeId> needed{region_.output.node};
   for (std::size_t k = region_.nodes.size(); k-- > 0;)
     if (needed.contains(region_.nodes[k]) && !selected.contains(k))

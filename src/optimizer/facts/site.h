@@ -1,4 +1,4 @@
-// What proposers share when they examine one graph: readers of values, constants, sizes, and the saving of a
+// Shared by proposers when they examine one graph: readers of values, constants, sizes, and the saving of a
 // claim.
 #pragma once
 

@@ -65,7 +65,7 @@ Status Parser::opset_imports() {
   return scanner_.expect(']');
 }
 
-// What a model has beyond its graph: read and forgotten.
+// The parts of a model beyond its graph: read and dropped.
 Status Parser::skip_header_value() {
   if (scanner_.peek() == '"') {
     ISOMER_TRY_DO(scanner_.string());

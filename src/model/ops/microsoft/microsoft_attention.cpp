@@ -7,7 +7,7 @@
 namespace isomer::ops {
 namespace {
 
-// What is modelled: no past, no bias on the scores, equal sizes, a mask of rank 2.
+// The modelled case: no past, no bias on the scores, equal sizes, a mask of rank 2.
 void check_call(const Call& call) {
   require_types(call, is_float, 3);
   if (call.rank(0) != 3 || call.rank(1) != 2 || (call.has(2) && call.rank(2) != 1))

@@ -1,6 +1,6 @@
 // com.microsoft.GatherBlockQuantized: Gather of a tensor that is stored in 4 or 8 bits, several to a byte,
 // low bits first, with a scale and a zero point for each block of its last axis. If there are no zero points
-// they are the middle, 2^(bits - 1). What an index outside of the axis picks is zero.
+// they are the middle, 2^(bits - 1). The element at an index outside of the axis is zero.
 #include "model/ops/shared/look_up.h"
 #include "model/ops/shared/quantization.h"
 

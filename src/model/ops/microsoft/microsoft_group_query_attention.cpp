@@ -156,7 +156,7 @@ Definition define_group_query_attention(const Call& call) {
   const Tensor keys = joined(call, c, s, lengths, k, 3), values = joined(call, c, s, lengths, v, 4);
 
   const auto m = c.f.axes({s.batch, 1, s.length, s.cache});
-  // What stands behind the last position that is in use looks at what that one looks at.
+  // A position after the last used one attends to the same keys as that one.
   const Expr key = index_number(Index(m[3]));
   const Expr place =
       s.is_full

@@ -33,7 +33,7 @@ Tensor with_bias(const Call& call, Composition& c, int k, const Dim& from) {
   return c.f.stage(p, x.at(to_indices(p)) + c.f.input(3)(Index(p[2]) + Index(from)));
 }
 
-// What is added to the scores [batch, heads, queries, keys]; none: nothing.
+// The bias of the scores [batch, heads, queries, keys]; none: no bias.
 std::optional<Tensor> mask_of(const Call& call, Composition& c, const Dims& square) {
   if (!call.has(4) && !call.has(5)) return std::nullopt;
   const auto p = c.f.axes(square);

@@ -17,8 +17,8 @@ class Composition {
 
   explicit Composition(const Call& call) : f(call.formula()), call_(call) {}
 
-  // The outputs of an operator on tensors of this formula. What it takes for granted, the whole takes for
-  // granted. Throws OpaqueCall or IllegalCall where it has no formula.
+  // The outputs of an operator on tensors of this formula. The whole has the operator's assumptions too.
+  // Throws OpaqueCall or IllegalCall where it has no formula.
   std::vector<Tensor> all_of(std::string_view domain, std::string_view op, const Operands& inputs,
                              Attributes attributes = {}, int outputs = 1);
   // The first output of an operator of the standard domain.

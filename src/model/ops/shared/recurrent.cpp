@@ -22,7 +22,7 @@ void require_shape(const Call& call, int input, const Dims& shape) {
   }
 }
 
-// Those by default, for each direction.
+// The defaults, for each direction.
 void require_activations(const Call& call, const std::vector<std::string_view>& usual, int directions) {
   for (const char* name : {"activation_alpha", "activation_beta", "clip", "input_forget"})
     if (call.has_attribute(name)) throw OpaqueCall(std::string(name) + " is not modelled");

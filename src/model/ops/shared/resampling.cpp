@@ -53,8 +53,7 @@ std::optional<Coordinate> rounded(const std::string& mode, const ResampledAxis& 
   return std::nullopt;
 }
 
-// What onnxruntime takes: it computes coordinates in float, and rounds what is within 1e-6 of a half as a
-// half.
+// onnxruntime computes coordinates in float, and rounds a number within 1e-6 of a half as a half.
 std::int64_t nearest_in_float(const Resampling& r, const ResampledAxis& axis, std::int64_t extent,
                               std::int64_t position) {
   const float p = static_cast<float>(position), in = static_cast<float>(extent),
