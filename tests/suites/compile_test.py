@@ -147,7 +147,7 @@ class Agrees(Compiles):
         )
 
     def test_rows_that_go_strip_by_strip(self):
-        # What lies between the nests of a softmax is larger than the caches; 2,100 rows are no multiple of what a strip has.
+        # The tensors between the nests of a softmax are larger than the caches; 2,100 rows are no multiple of a strip's rows.
         def attention(heads, rows, depth):
             return Case("t = Transpose<perm = [0, 2, 1]>(k) s = MatMul(q, t) p = Softmax(s) y = MatMul(p, v)",
                         {"q": normal(heads, rows, depth), "k": normal(heads, rows, depth), "v": normal(heads, rows, 16)}, "y")

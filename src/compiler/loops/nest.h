@@ -82,7 +82,7 @@ Index address_of(const Storage& storage, const std::vector<Index>& at);
 Dim stride(const Index& address, const Axis& axis);
 // The axes, outermost first, as strides have them at usual sizes.
 std::vector<int> order_of(const Storage& storage, const Sizes& sizes);
-// Of such an order, the innermost axis of more than one element; the last one if there is none.
+// The innermost axis of such an order with more than one element; the last one if there is none.
 std::size_t innermost_axis(const Storage& storage, const std::vector<int>& order);
 // Lays the tensor out in this order, with the zeros around it and the gap behind its rows.
 void lay_out(Storage& storage, const std::vector<int>& order);

@@ -220,8 +220,8 @@ void choose_borders(Plan& plan) {
   }
 }
 
-// Addresses that are a multiple of so many bytes apart share one set of the first cache, which has 8 or 12
-// places: fewer than the rows that a tile of a product reads.
+// Addresses that differ by a multiple of this number of bytes share one set of the first cache, which has 8
+// or 12 places: fewer than the rows that a tile of a product reads.
 constexpr std::int64_t kBytesOfSets = 4096, kGap = 16;
 
 // Rows that are summed over by products get a gap where they would lie such a distance apart.

@@ -32,8 +32,8 @@ enum class Exactness : std::uint8_t {
 void choose_layouts(Plan& plan, AxisNumbers& numbers);
 
 // Chains of nests whose tensors are too large for the cache, and of which each reads a few rows of the one
-// before, go strip by strip; their tensors are rings of rows. So do nests that read the same row of what
-// several of them have written, as those of a softmax do.
+// before, go strip by strip; their tensors are rings of rows. So do nests that read the same row of several
+// tensors of the chain, as those of a softmax do.
 struct StripLimits {
   std::int64_t worth = std::int64_t{1} << 20;    // bytes of a chain's tensors, below which it stays as it is
   std::int64_t rings = std::int64_t{512} << 10;  // bytes of its rings, which should stay in the second cache

@@ -139,7 +139,7 @@ class RowStrips {
   // Rows of a strip, all of whose tensors stay in the cache; nullopt: there is little to keep there.
   std::optional<std::int64_t> rows_in_cache(std::size_t first, const RowChain& chain) const {
     const std::size_t length = chain.rows.size();
-    std::int64_t inner = 0, all = 0;  // bytes of what only the chain uses, and of all that it uses
+    std::int64_t inner = 0, all = 0;  // bytes of tensors that only the chain uses, and of all that it uses
     std::set<int> used;
     for (std::size_t n = first; n < first + length; ++n) {
       if (is_inner(n, first, length)) inner += plan_.sizes.usual(byte_size(target(n)));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kFewestProducts = 128;  // per output row: below, a tile is not worth its packing
 constexpr std::int64_t kFewestOfWeights = 64;  // those are packed already
-// Of fewer columns a panel is mostly zeros; where sums are long, that is still faster than sums one by one.
+// With fewer columns a panel is mostly zeros; if sums are long, that is still faster than sums one by one.
 constexpr std::int64_t kFewestColumns = 8, kFewestInGroup = 3, kLongSum = 32;
 
 // Tries to make one nest a tiled product. Works on a copy; the plan gets new buffers.

@@ -78,7 +78,7 @@ class Recurrent::Gates {
  public:
   Gates(Tensor all, int first, Dim hidden)
       : all_(std::move(all)), first_(first), hidden_(std::move(hidden)) {}
-  // Of one gate, at a position of state_axes.
+  // The value of one gate, at a position of state_axes.
   Expr operator()(int gate, const std::vector<Axis>& at) const {
     return all_(at[0], Index(Dim(gate - first_) * hidden_) + Index(at[1]));
   }
