@@ -18,6 +18,7 @@ import textwrap
 import tell_comparison
 import tell_kernels
 import tell_packages
+import tell_picture
 import tell_reliability
 import tell_simplify
 import tell_sizes
@@ -127,17 +128,29 @@ def zoo_page():
     yield from busy_section()
 
 
+def on_openvino():
+    """How much faster OpenVINO runs a model than ONNX Runtime does, by model."""
+    rows = (read("comparison") or ({}, []))[1]
+    return {row["model"]: row["time"]["ratio"] for row in rows if row["tool"] == "openvino" and row.get("time")}
+
+
 def kernels_section():
     if (found := read("zoo_kernels")) is None:
         return
     head, rows = found
-    alone = {row["model"]: gain(row) for row in read("zoo")[1]}
-    yield from (*zoo_section("With kernels, one thread, ONNX Runtime", rows), "The same by `isomer optimize --kernels`, and *graph*: without kernels, by the "
-                "table above.", "", provenance(head), "", "| model | gain when chosen | measured again | graph | kernels | s |", "|---|---|---|--:|---|--:|")
+    alone, openvino = {row["model"]: gain(row) for row in read("zoo")[1]}, on_openvino()
+    beside = [(gain(row), openvino[row["model"]]) for row in rows if row["model"] in openvino]
+    yield from (*zoo_section("With kernels, one thread, ONNX Runtime", rows),
+                f"`isomer optimize --kernels` on the same models. *graph* is the gain without kernels, from the table above. *OpenVINO* is its speed over "
+                f"ONNX Runtime's, from [another run](comparison.md): on the {len(beside)} models that both ran, its geometric mean is "
+                f"{geometric_mean([b for _, b in beside]):.3f}, Isomer's {geometric_mean([a for a, _ in beside]):.3f}; Isomer is more than 2 % ahead on "
+                f"{sum(a > 1.02 * b for a, b in beside)} and more than 2 % behind on {sum(b > 1.02 * a for a, b in beside)}.", "", provenance(head), "",
+                "| model | gain when chosen | measured again | graph | OpenVINO | kernels | s |", "|---|---|---|--:|--:|---|--:|")
     for row in sorted(rows, key=gain, reverse=True):
         chosen = (interval(row), interval(row.get("again"))) if row["result"] == "improved" else ("-", "-")
         why = "yes" if row.get("kernels") else (row.get("why_no_kernels") or row["reason"]).replace("|", "/")
-        yield f"| {row['model']} | {chosen[0]} | {chosen[1]} | {alone.get(row['model'], 1):.2f} | {why} | {row['seconds']:.0f} |"
+        rival = f"{openvino[row['model']]:.2f}" if row["model"] in openvino else ""
+        yield f"| {row['model']} | {chosen[0]} | {chosen[1]} | {alone.get(row['model'], 1):.2f} | {rival} | {why} | {row['seconds']:.0f} |"
     yield ""
 
 
@@ -797,6 +810,11 @@ def headline():
         parts.append((f"{s['models']} models of the zoo, `optimize`",
                       f"**{s['faster']} faster, {s['slower'] or 'none'} slower**, {proofs}; geometric mean {s['mean_of_faster']:.2f}× on the "
                       f"{s['faster']}, {s['mean']:.2f}× on all {s['models']}; best {s['best']:.1f}×", "zoo.md"))
+    if kernels := read("zoo_kernels"):
+        s = zoo_summary(kernels[1])
+        parts.append((f"{s['models']} of them, `optimize --kernels`",
+                      f"**{s['faster']} faster, {s['slower'] or 'none'} slower**; geometric mean {s['mean']:.2f}× on all {s['models']}, median "
+                      f"{s['median']:.2f}×, best {s['best']:.1f}×", "zoo.md"))
     if trained := read("trained_speed"):
         parts.append(tell_trained.headline(trained))
     if simplified := read("simplify"):
@@ -869,10 +887,18 @@ def fold_block(block):
     return [line.replace("\0", " ") for line in folded]
 
 
+def before_and_after():
+    """Gains with kernels, by model: of the zoo, and of packages."""
+    zoo, packages = read("zoo_kernels"), read("kernel_time")
+    return ({row["model"]: gain(row) for row in zoo[1] if row["result"] != "failed"} if zoo else {},
+            {row["model"]: row["first"]["ratio"] for row in packages[1] if row["first"].get("kernels")} if packages else {})
+
+
 def readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, rest = text.split(BEGIN, 1)
-    lines = [*tell_kernels.example(read("kernel_time")), *tell_packages.short_table(read("trained_speed")), "", *headline_table("docs/results/")]
+    lines = [*tell_kernels.example(read("kernel_time")), "![Well-known models before and after](docs/results/models.svg)", "",
+             *tell_packages.short_table(read("trained_speed")), "", *headline_table("docs/results/")]
     return before + BEGIN + "\n" + "\n".join(fold(lines)) + "\n" + END + rest.split(END, 1)[1]
 
 
@@ -880,7 +906,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
+    pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(),
+             PAGES / "models.svg": tell_picture.picture(*before_and_after()), PAGES / "expert.md": expert_page(),
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
              PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
              PAGES / "deployed.md": deployed_page(), PAGES / "explore.md": explore_page(),

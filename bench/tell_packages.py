@@ -92,7 +92,7 @@ def gain(mine):
     return sum(row["ways"]["raw"]["ms"] for _, row in mine) / sum(after_ms(row) for _, row in mine)
 
 
-def short_table(speed, most=6):
+def short_table(speed, most=5):
     """The packages that gain most."""
     if speed is None:
         return

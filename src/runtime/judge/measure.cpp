@@ -18,6 +18,10 @@ constexpr std::size_t kMostRounds = 200;
 constexpr double kExploringShare = 0.6;  // of the time; the rest is for the fresh samples
 constexpr double kFewRounds = 12;        // fewer are not parted into two halves
 constexpr double kSlowNs = 1e8;          // such a run warms up in one
+// An interval from two rounds is six times as wide as its spread, and one from six rounds 1.3 times. So
+// rounds are as short as they can be where fewer than six would fit, and the first round where the time is
+// short.
+constexpr double kWantedRounds = 6, kShortSeconds = 5;
 
 double per_run(const LegTime (&legs)[4], std::int64_t repetitions, bool cpu) {
   std::int64_t sum = 0;
@@ -117,8 +121,8 @@ class Pairing {
 
   // False: there was no time for it any more, and what is there is enough to answer with.
   Outcome<bool> add_round(std::vector<Round>& rounds, bool confirming) {
-    // Where one round took half of the time there is, the next ones are as short as they can be.
-    const bool is_hurried = round_seconds_ > options_.seconds / 2;
+    const bool is_hurried = round_seconds_ == 0 ? options_.seconds < kShortSeconds
+                                                : round_seconds_ * kWantedRounds > options_.seconds;
     const RoundPlan plan{rounds.size() % 2 == 0,         is_slow_ ? 1 : kWarmRuns,    kWarmNs, kLegNs,
                          is_hurried ? 1 : kFewestBlocks, is_hurried ? 1 : kMostBlocks};
     const std::int64_t start = now_ns();

@@ -86,7 +86,8 @@ TEST(MeasureRounds, ReportsFreshRoundsOnly) {
   EXPECT_NEAR(result.ratio.estimate, 0.8, 0.02);
 }
 
-TEST(MeasureRounds, AreShortWhereOneTakesHalfOfTheTime) {
+// Blocks of each round, of which each takes 30 ms.
+std::vector<std::int64_t> blocks_within(double seconds) {
   Noisy noisy(1.2, 1);
   std::vector<std::int64_t> blocks;
   const auto slowly = [&](const RoundPlan& plan) {
@@ -94,8 +95,16 @@ TEST(MeasureRounds, AreShortWhereOneTakesHalfOfTheTime) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     return Outcome<Round>(noisy(plan));
   };
-  ASSERT_TRUE(measure_rounds(slowly, {.seconds = 0.02, .confirm = false}, 1).ok());
-  EXPECT_EQ(blocks, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_TRUE(measure_rounds(slowly, {.seconds = seconds, .precision = 0, .confirm = false}, 1.2).ok());
+  return blocks;
+}
+
+TEST(MeasureRounds, AreShortWhereFewFit) {
+  EXPECT_EQ(blocks_within(0.02), (std::vector<std::int64_t>{1, 1}));
+  const auto many = blocks_within(1);
+  EXPECT_GT(many.size(), 4u);
+  EXPECT_EQ(many[0], 1);
+  EXPECT_EQ(many[1], 3);
 }
 
 }  // namespace
