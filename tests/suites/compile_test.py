@@ -1088,7 +1088,7 @@ class Kernels(Compiles):
                 self.assertIn(old, self.TEXT.split("code", 1)[1])
                 ran = self.kernel("code".join((self.TEXT.split("code", 1)[0], self.TEXT.split("code", 1)[1].replace(old, new))))
                 self.assertEqual(ran.returncode, 2, ran.stdout)
-                self.assertIn("intrinsic dot8: its code was tried", ran.answer["error"]["message"])
+                self.assertIn("intrinsic dot8: its code was tested", ran.answer["error"]["message"])
 
     def test_that_do_not_fit(self):
         for old, new, words in (("reorder i0.o i1.o r0.o i0.i i1.i r0.i", "reorder i0.o i1.o r0.o i1.i i0.i r0.i", "refused"),

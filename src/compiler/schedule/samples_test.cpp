@@ -55,12 +55,12 @@ TEST(Samples, ModelsThatDoNotAreRefused) {
     EXPECT_NE(said.find("--shape"), std::string::npos) << said;
   };
   says("(float[N, 4] x) => (float[1, 4] y) { k = Constant<value_ints = [0]>() y = ReduceSum(x, k) }",
-       "together");
+       "combines several samples");
   says(
       "(float[N, 4] x) => (float[N, 4] y) { k = Constant<value_ints = [0]>() m = ReduceMax(x, k) y = Sub(x, "
       "m) }",
-      "together");
-  says("(float[N, 4] x) => (float[N, 4] y) { y = Softmax<axis = 0>(x) }", "together");
+      "combines several samples");
+  says("(float[N, 4] x) => (float[N, 4] y) { y = Softmax<axis = 0>(x) }", "combines several samples");
   says("(float[N, 4] x) => (float[N, N] y) { t = Transpose(x) y = MatMul(x, t) }", "");
   says("(float[N, 4] x) => (float[4, N] y) { y = Transpose(x) }", "first axis of output");
   says("(float[N, 4] x) => (int64[2] y) { y = Shape(x) }", "number");
