@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/schedule/legality.h"
+#include "compiler/schedule/packing.h"
 #include "model/expr/reads.h"
 
 namespace isomer::lower {
