@@ -17,12 +17,22 @@
 #include "io/onnx/write_file.h"
 #include "kernel/prove/flush.h"
 #include "optimizer/propose/proposer.h"
+#include "optimizer/search/steps.h"
 
 namespace isomer::api {
 namespace {
 
-// With kernels: of the time, until the first kernels are measured, and until the search for a graph ends.
-constexpr double kShareOfFirst = 0.45, kShareOfGraph = 0.6;
+// With kernels. Of the time: until the first kernels are measured. Most take a third; where the compiler
+// takes longer, to stop it is a waste.
+constexpr double kShareOfFirst = 0.7;
+// Until the search for a graph ends; where the first kernels are not faster, more are worth less. And the
+// least of what is left.
+constexpr double kShareOfGraph = 0.6, kShareOfGraphAlone = 0.8, kLeastOfGraph = 0.4;
+// What was compiled and computed for the first kernels is there: others take at least this part of their
+// time.
+constexpr double kLeastOfFirst = 0.5;
+// The output has the weights twice, in its graph and packed.
+constexpr double kWrittenBytesPerSecond = 3e8;
 // The share of the remaining time for kernels; the rest is for writing and reserve.
 constexpr double kShareOfKernels = 0.93;
 // The share of denormal weights that counts as many. PP-OCRv6 detection has 0.10 and is 4× faster without
@@ -57,8 +67,13 @@ class JointSearch {
     FoundKernels first;
     if (!has_slow_weights()) first = find_first();
     if (first.is_enough()) return alone(std::move(first));
+    const bool is_alone = first.was_tried && !first.is_taken;
+    run_.end_graph_at(std::max((is_alone ? kShareOfGraphAlone : kShareOfGraph) * options_.seconds,
+                               run_.spent() + kLeastOfGraph * left()));
     isomer::Optimized graph = run_.find(model_.state(), files_.in, scratch_);
-    FoundKernels second = find_beside(graph);
+    FoundKernels second;
+    if (left() > kLeastOfFirst * first.seconds) second = find_beside(graph, first);
+    else second.reason = first.is_taken ? "there was no time for kernels for the faster graph" : first.reason;
     const double graph_ratio = graph.report.ratio ? graph.report.ratio->estimate : 1;
     const bool is_first_best = first.is_taken && first.ratio->low > graph_ratio &&
                                (!second.is_taken || first.ratio->estimate > second.ratio->estimate);
@@ -74,7 +89,10 @@ class JointSearch {
     return {std::move(whole), std::move(kernels)};
   }
 
-  double left() const { return options_.seconds - run_.spent(); }
+  double left() const {
+    const auto bytes = static_cast<double>(bytes_of_constants(model_.state().model.graph));
+    return options_.seconds - run_.spent() - 2 * bytes / kWrittenBytesPerSecond;
+  }
 
   KernelSearch search(const char* folder, double seconds) const {
     const std::filesystem::path place = std::filesystem::path(folder_.path()) / folder;
@@ -85,7 +103,8 @@ class JointSearch {
             .compiler = files_.compiler,
             .folder = place,
             .out = files_.out,
-            .seconds = seconds};
+            .seconds = seconds,
+            .known = known_};
   }
 
   // Many denormal weights slow down kernels, too, and cost more than kernels gain: a graph without them
@@ -110,18 +129,23 @@ class JointSearch {
   FoundKernels find_first() const {
     KernelSearch wanted = search("first", kShareOfFirst * options_.seconds - run_.spent());
     wanted.is_quick = true;
-    return find_kernels(wanted);
+    const double start = run_.spent();
+    FoundKernels found = find_kernels(wanted);
+    found.seconds = run_.spent() - start;
+    return found;
   }
 
-  FoundKernels find_beside(const isomer::Optimized& graph) const {
+  FoundKernels find_beside(const isomer::Optimized& graph, const FoundKernels& first) const {
     KernelSearch wanted = search("second", kShareOfKernels * left());
+    wanted.sums = first.sums;
     if (graph.report.result == OptimizeReport::Result::Improved) {
       wanted.found = run_.to_public(model_, graph).model;
       wanted.certificate = graph.certificate;
       wanted.is_for_runtime = std::ranges::any_of(graph.report.steps, [](const auto& step) {
         return step.kind == "fastpath" || step.kind == "bilinear";
       });
-      if (graph.report.ratio) wanted.ratio = graph.report.ratio->estimate;
+      if (const auto& ratio = graph.report.ratio)
+        wanted.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
     }
     if (!options_.stop.stop_requested()) return find_kernels(wanted);
     FoundKernels none;
@@ -161,6 +185,7 @@ class JointSearch {
   const Model& model_;
   const std::filesystem::path& scratch_;
   const KeptKernels kept_;
+  const std::shared_ptr<KnownOutputs> known_ = std::make_shared<KnownOutputs>();
   const TemporaryFolder folder_;
 };
 
@@ -206,7 +231,7 @@ void write_report(const OptimizeFiles& files, const OptimizeOptions& options, co
 Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options) {
   return guarded([&] {
     if (files.kernels) check_kernel_options(files, options);
-    OptimizeRun run(options, files.kernels ? kShareOfGraph : 1);
+    OptimizeRun run(options);
     OptimizedFiles places{.in = files.in, .out = files.out, .certificate = files.certificate};
     if (places.certificate.empty()) places.certificate = files.out.string() + ".cert";
     places.writes_unchanged = files.fix_sizes;

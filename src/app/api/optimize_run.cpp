@@ -61,9 +61,9 @@ constexpr double kShareOfInputs = 0.25;  // of the time, to look for inputs that
 
 }  // namespace
 
-OptimizeRun::OptimizeRun(const OptimizeOptions& options, double share)
-    : options_(options), limit_(options.stop, share * checked_seconds(options.seconds)) {
-  request_.seconds = share * checked_seconds(options.seconds);
+OptimizeRun::OptimizeRun(const OptimizeOptions& options)
+    : options_(options), limit_(options.stop, checked_seconds(options.seconds)) {
+  request_.seconds = options.seconds;
   request_.search.limit = limit_.limit();
   request_.waits = !options.may_leave_thread;
   request_.measure = options.judge == Judge::Runtime;
@@ -72,6 +72,11 @@ OptimizeRun::OptimizeRun(const OptimizeOptions& options, double share)
   const RuntimeRequest runtime = request_of(options.runtime);
   request_.runtime = take(runtime_options(runtime));
   request_.worker = worker_options(runtime, options.runtime.name);
+}
+
+void OptimizeRun::end_graph_at(double seconds) {
+  request_.seconds = std::min(seconds, options_.seconds);
+  limit_.limit()->end_at(request_.seconds);
 }
 
 isomer::Optimized OptimizeRun::find(const Model::State& state, const std::filesystem::path& file,

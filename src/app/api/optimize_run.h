@@ -17,8 +17,7 @@ namespace isomer::api {
 // Its time begins when it is made.
 class OptimizeRun {
  public:
-  // `share`: of the time, until the search for a graph ends.
-  explicit OptimizeRun(const OptimizeOptions& options, double share = 1);
+  explicit OptimizeRun(const OptimizeOptions& options);
 
   // Finds inputs and opens the cache; at these sizes, if inputs are made up.
   void prepare(const Model& model, const std::vector<std::string>& sizes);
@@ -26,6 +25,8 @@ class OptimizeRun {
   // inputs that were found.
   Model prepare_fixed(const OptimizeFiles& files);
 
+  // When the search for a graph ends, in seconds since the start; else with the time.
+  void end_graph_at(double seconds);
   // Searches for a faster graph. `file`: what a runtime reads the model from.
   isomer::Optimized find(const Model::State& state, const std::filesystem::path& file,
                          const std::filesystem::path& scratch);

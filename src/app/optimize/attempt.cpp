@@ -12,7 +12,8 @@
 namespace isomer {
 namespace {
 
-constexpr double kShareOfSearch = 0.6;  // of the time, if something is measured; the rest is for looks
+// Of the time that is left, if something is measured; the rest is for looks.
+constexpr double kShareOfSearch = 0.6;
 // A look while the search goes on, so that there is a best so far: its share of the search's time that is
 // left, and only where four such looks would fit.
 constexpr double kShareOfLook = 0.1, kLeastLookSeconds = 2, kMostLookSeconds = 10, kLooksThatFit = 4;
@@ -153,7 +154,7 @@ Status Attempt::search_and_look() {
   const auto file = std::filesystem::file_size(request_.in, no_size);
   guard_ =
       std::make_unique<Guard>(request_, model_, trials_.get(), (no_size ? 0 : file) + external_bytes(model_));
-  if (trials_) limit.end_at(kShareOfSearch * end_);
+  if (trials_) limit.end_at(limit.spent() + kShareOfSearch * (end_ - limit.spent()));
   ISOMER_TRY(std::vector<Draft> history, search(request_.search, model_, trials_.get(), report_));
   publish([&](Reached& r) { r.search = report_; });
   limit.end_at(end_);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "optimizer/search/steps.h"
+
 namespace isomer {
 namespace {
 
@@ -116,16 +118,23 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
     if (failure.kind != FailureKind::Stopped) return reject(Look::Kind::Unusable, what + failure.what);
     return reject(Look::Kind::NoTime, "time ran out before the result was measured");
   };
-  const double end = request_.search.limit->spent() + seconds;
-  const auto left = [&] { return std::max(0.0, end - request_.search.limit->spent()); };
-  ISOMER_TRY(const ScratchModel candidate,
-             ScratchModel::write(with_graph(model_, draft.graph), request_.scratch));
-  look.bytes = bytes_of(candidate.path());
-  if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most)
+  const auto too_large = [&](std::uintmax_t most) {
     return reject(Look::Kind::TooLarge,
                   fmt::format("it would grow from {} to {}; the limit is {}", megabytes(bytes_in_),
                               megabytes(look.bytes), megabytes(most)));
-  if (trials_ == nullptr) return look;
+  };
+  const double end = request_.search.limit->spent() + seconds;
+  const auto left = [&] { return std::max(0.0, end - request_.search.limit->spent()); };
+  if (trials_ == nullptr) {
+    const std::uintmax_t before = bytes_of_constants(model_.graph), after = bytes_of_constants(draft.graph);
+    look.bytes = bytes_in_ + after - std::min(before, bytes_in_ + after);
+    if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most) return too_large(most);
+    return look;
+  }
+  ISOMER_TRY(const ScratchModel candidate,
+             ScratchModel::write(with_graph(model_, draft.graph), request_.scratch));
+  look.bytes = bytes_of(candidate.path());
+  if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most) return too_large(most);
   const auto before = ModelSource::file(request_.in.string()), after = candidate.source();
   if (const auto loads = trials_->judge().check_loads(after, request_.runtime); !loads.ok())
     return failed(loads.error(), "the runtime does not load the result: ");

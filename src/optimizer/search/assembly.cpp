@@ -30,13 +30,6 @@ void one_of_each_first(std::vector<StepGroup>& groups) {
   groups = std::move(first);
 }
 
-std::uintmax_t bytes_of_constants(const Graph& graph) {
-  std::uintmax_t out = 0;
-  for (const NodeId id : graph.order())
-    if (graph.node(id).kind == NodeKind::Initializer) out += graph.node(id).tensor.bytes().size;
-  return out;
-}
-
 }  // namespace
 
 void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {

@@ -61,6 +61,13 @@ void add_folded(const Graph& changed, const ValuesByName& names, const std::vect
 
 }  // namespace
 
+std::uintmax_t bytes_of_constants(const Graph& graph) {
+  std::uintmax_t out = 0;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Initializer) out += graph.node(id).tensor.bytes().size;
+  return out;
+}
+
 std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const {
   Step step{.proposal = proposal,
             .claims = {},

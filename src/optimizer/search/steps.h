@@ -59,6 +59,9 @@ struct Draft {
   Flushed flushed = {};
 };
 
+// What makes a file large.
+std::uintmax_t bytes_of_constants(const Graph& graph);
+
 class StepMaker {
  public:
   // `stop`: if set, no further attempt at a proof is begun.

@@ -37,13 +37,14 @@ constexpr double kBeyondSensitivity = 2;
 }  // namespace
 
 AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options,
-                               std::filesystem::path scratch)
+                               std::filesystem::path scratch, std::shared_ptr<KnownOutputs> known)
     : model_(model),
       options_(options),
       runtime_(options.runtime),
       scratch_(std::move(scratch)),
       sizes_(options.sizes),
-      compared_{options.sizes} {
+      compared_{options.sizes},
+      known_(std::move(known)) {
   runtime_.threads = options.threads;  // as the module has
 }
 
@@ -200,23 +201,25 @@ void AgainstRuntime::need_usual_sensitivity(const std::string& difference) {
   if (!(farthest_ <= std::max(kAlways, kBeyondSensitivity * sensitivity()))) refuse(difference);
 }
 
-void AgainstRuntime::compute_rights() {
+const std::vector<KnownOutputs::Right>& AgainstRuntime::rights() {
+  if (const auto known = known_->rights.find(sizes_); known != known_->rights.end()) return known->second;
   if (options_.progress) options_.progress("comparing with float64");
-  rights_.emplace();
+  std::vector<Right> found;
   const double most = std::min(kExactSeconds, kShareOfExact * options_.budget);
   const Stopwatch watch;
   for (std::uint64_t seed = 1; seed <= (has_feeds() ? 1 : kDraws); ++seed)
-    if (auto drawn = right(seed, most - watch.ms() / 1000)) rights_->push_back(std::move(*drawn));
+    if (auto drawn = right(seed, most - watch.ms() / 1000)) found.push_back(std::move(*drawn));
     else break;  // what takes too long once does so again
+  return known_->rights[sizes_] = std::move(found);
 }
 
 std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
                                                        const std::filesystem::path& library) {
-  if (!rights_) compute_rights();
+  const std::vector<Right>& all = rights();
   const auto errors_of = [&](double least) {
     std::optional<Compiled::Errors> worst;
     double most = -1;  // as a share of the limit
-    for (const Right& right : *rights_) {
+    for (const Right& right : all) {
       const isomer::Errors errors{std::max(right.runtime_error, least),
                                   error_of(as_operator, with(library), right)};
       const double share = errors.after / errors.allowed(options_.max_error_growth);

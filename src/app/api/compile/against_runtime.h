@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,11 +25,23 @@ class Differs : public Error {
   explicit Differs(const std::string& what) : Error(ErrorKind::Internal, what) {}
 };
 
+// What is computed once for a model and its inputs, however many candidates are made of it.
+struct KnownOutputs {
+  // The model's outputs for some inputs in float64, and the runtime's own error.
+  struct Right {
+    Tensors feeds = {};
+    NamedTensors exact = {};
+    double runtime_error = 0;
+  };
+  std::map<std::vector<std::string>, std::vector<Right>> rights = {};  // by sizes; none: that takes too long
+};
+
 // All throw ErrorKind::Runtime where there is no runtime, or one that can't run the model.
 class AgainstRuntime {
  public:
   // `scratch`: a folder for files.
-  AgainstRuntime(const Model& model, const CompileOptions& options, std::filesystem::path scratch);
+  AgainstRuntime(const Model& model, const CompileOptions& options, std::filesystem::path scratch,
+                 std::shared_ptr<KnownOutputs> known = std::make_shared<KnownOutputs>());
 
   // A module for batches of any size is compared at one of three samples, and measured with one; one for open
   // sizes is compared at usual ones, at the least and at odd ones, and measured at usual ones.
@@ -62,13 +76,8 @@ class AgainstRuntime {
                           const std::string& where);
   // How far apart outputs are of models whose constants differ in their last digits, of the largest value.
   double sensitivity();
-  // The model's outputs for some inputs in float64, and the runtime's own error.
-  struct Right {
-    Tensors feeds = {};
-    NamedTensors exact = {};
-    double runtime_error = 0;
-  };
-  void compute_rights();
+  using Right = KnownOutputs::Right;
+  const std::vector<Right>& rights();
   std::optional<Right> right(std::uint64_t seed, double seconds) const;
   double error_of(const Model& model, const RuntimeOptions& runtime, const Right& right) const;
 
@@ -78,9 +87,9 @@ class AgainstRuntime {
   std::filesystem::path scratch_;
   std::vector<std::string> sizes_;                  // of the measured model
   std::vector<std::vector<std::string>> compared_;  // at which outputs are compared
-  std::optional<std::vector<Right>> rights_;        // computed once
-  std::optional<double> sensitivity_;               // the same
-  double farthest_ = 0;                             // of the last one that was compared
+  std::shared_ptr<KnownOutputs> known_;
+  std::optional<double> sensitivity_;  // computed once
+  double farthest_ = 0;                // of the last one that was compared
   std::string note_;
 };
 

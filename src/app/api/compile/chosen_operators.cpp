@@ -41,6 +41,7 @@ void OperatorSearch::take_best(Candidate made) {
 
 // Only a result that is faster by the rule of `optimize` is written.
 void OperatorSearch::confirm_best() {
+  if (extras_.is_quick && !best_.plans.empty()) return;
   if (!maker_.can_compare() && !best_.ratio) return keep_given(objection_);
   const auto confirm = [&](Candidate& made) {
     try {
@@ -67,11 +68,14 @@ std::string OperatorSearch::why_unchanged() const {
            : timer_ && timer_->timed() ? "no region is faster as an operator"
                                        : "no region can be an operator";
   if (seen->errors && !seen->errors->kept && maker_.is_surely_faster(*seen))
-    return fmt::format(
-        "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} "
-        "allows",
-        seen->errors->module, seen->errors->runtime, options_.max_error_growth);
+    return why_inexact(*seen->errors);
   return why_not_fast_enough(*seen);
+}
+
+std::string OperatorSearch::why_inexact(const Compiled::Errors& errors) const {
+  return fmt::format(
+      "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} allows",
+      errors.module, errors.runtime, options_.max_error_growth);
 }
 
 std::string OperatorSearch::why_not_fast_enough(const Candidate& made) const {

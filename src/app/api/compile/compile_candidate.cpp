@@ -84,7 +84,8 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request) {
           {"library_bytes", made.library_bytes}};
 }
 
-CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const CompileOptions& options)
+CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const CompileOptions& options,
+                               std::shared_ptr<KnownOutputs> known)
     : options_(options), limit_(options.stop) {
   request_ = {.folder = folder,
               .name = options.name,
@@ -97,7 +98,7 @@ CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const
               .limit = limit_.limit()};
   if (options.seconds == 0) not_compared_ = "--seconds is 0";
   else if (!runs_here(options.target)) not_compared_ = options.target + " does not run here";
-  else against_.emplace(model, options, folder);
+  else against_.emplace(model, options, folder, std::move(known));
 }
 
 void CandidateMaker::ask(const std::function<void(AgainstRuntime&)>& question) {

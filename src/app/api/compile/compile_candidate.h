@@ -53,7 +53,8 @@ std::span<const Sums> exact_sums();
 class CandidateMaker {
  public:
   // `folder`: for files that don't stay.
-  CandidateMaker(const Model& model, const std::filesystem::path& folder, const CompileOptions& options);
+  CandidateMaker(const Model& model, const std::filesystem::path& folder, const CompileOptions& options,
+                 std::shared_ptr<KnownOutputs> known = std::make_shared<KnownOutputs>());
 
   const CompileRequest& request() const { return request_; }
   bool can_compare() const { return against_.has_value(); }

@@ -131,7 +131,8 @@ void OperatorSearch::add_equal() {
   known_.insert(digest_of(model_));
   for (const EqualModel& other : extras_.equal) {
     if (!known_.insert(digest_of(other.model)).second) continue;
-    graphs_.push_back({.model = other.model, .name = other.name, .certificate = other.certificate});
+    graphs_.push_back(
+        {.model = other.model, .name = other.name, .certificate = other.certificate, .ratio = other.ratio});
     cut(graphs_.back(), graphs_[0].cover ? borders_of(graphs_[0].cover->cut()) : std::vector<Border>{});
   }
 }
@@ -148,9 +149,11 @@ void OperatorSearch::measure_all() {
   const NamedTensors feeds = feeds_of(like, {model_}, options_.sizes).tensors;
   if (is_tried(0)) trying([&] { consider_whole(0); });
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
-    trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
+    if (!extras_.is_quick)
+      trying([&] { consider({.model = graphs_[k].model, .ratio = graphs_[k].ratio}, k, kWorthParts); });
     trying([&] { consider_whole(k); });
   }
+  if (extras_.is_quick) return;
   const CompileRequest compile = maker_.request();
   timer_.emplace(*judge_, RegionTimer::Options{.compile = compile,
                                                .runtime = take(runtime_options(request)),
@@ -160,7 +163,6 @@ void OperatorSearch::measure_all() {
   const bool is_enough = best_.ratio && best_.ratio->low >= kEnoughGain;
   const bool is_late = budget_.share_left() < kLeastShareOfCovers;
   if (extras_.wants_bodies && !best_.plans.empty() && (is_enough || is_late)) return;
-  if (extras_.is_quick) return;
   for (std::size_t k = 0; k < graphs_.size(); ++k)
     if (is_tried(k)) trying([&] { consider_covers(k, feeds); });
   trying([&] { consider_mix(feeds); });
@@ -248,8 +250,19 @@ void OperatorSearch::consider_whole(std::size_t number) {
     const Cover all{.ours = std::vector<bool>(graph.cover->cut().segments.size(), true)};
     wholes_[number] = maker_.covered(*graph.cover, all, next_folder(), nullptr);
   }
+  if (extras_.is_quick) return take_quick(number);
   maker_.measure(*wholes_[number]);
   consider(*wholes_[number], number, 1);
+}
+
+void OperatorSearch::take_quick(std::size_t number) {
+  const Candidate& made = *wholes_[number];
+  if (made.errors && !made.errors->kept) {
+    objection_ = why_inexact(*made.errors);
+    return;
+  }
+  best_ = made;
+  best_graph_ = number;
 }
 
 void OperatorSearch::time(Graph& graph, const Candidate* whole, const NamedTensors& feeds) {

@@ -21,7 +21,8 @@ namespace isomer::api {
 struct EqualModel {
   Model model;
   std::string name;
-  std::string certificate;  // that it is
+  std::string certificate;             // that it is
+  std::optional<Interval> ratio = {};  // to the given one, if it was measured
 };
 // The result of a search for operators.
 struct FoundOperators {
@@ -31,7 +32,8 @@ struct FoundOperators {
   Model base;
   std::string certificate = {};
   Compiled told = {};
-  bool is_whole = false;  // all nodes run on kernels
+  bool is_whole = false;                           // all nodes run on kernels
+  lower::Exactness sums = lower::Exactness::Fast;  // the most exact that was tried
 };
 
 // A search for kernels ends when all of a model runs on kernels and is faster by this with 95 % confidence.
@@ -45,7 +47,8 @@ struct OperatorExtras {
   std::vector<EqualModel> equal = {};
   bool wants_bodies = false;  // each operator must be a function of the model, too
   bool skips_given = false;   // there is an equal model that is better for operators in any case
-  bool is_quick = false;      // models as a whole alone: no region is timed
+  // Models as a whole alone: no region is timed, and the caller measures what is found.
+  bool is_quick = false;
 };
 
 class OperatorSearch {
@@ -86,6 +89,7 @@ class OperatorSearch {
     Model model;
     std::string name;  // "": the one that was given
     std::string certificate = {};
+    std::optional<Interval> ratio = {};    // as in EqualModel
     std::optional<CoverMaker> cover = {};  // nullopt: it is not cut
     bool is_open() const { return cover && cover->cut().closed > 0; }
   };
@@ -98,7 +102,9 @@ class OperatorSearch {
   }
   void confirm_best();
   std::string why_unchanged() const;
+  std::string why_inexact(const Compiled::Errors& errors) const;
   void consider_whole(std::size_t number);
+  void take_quick(std::size_t number);
   void consider_covers(std::size_t number, const NamedTensors& feeds);
   void consider_mix(const NamedTensors& feeds);
   void consider_tuned();

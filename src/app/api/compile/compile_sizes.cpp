@@ -39,11 +39,12 @@ struct Sized {
       : options(std::move(given)),
         budget(options.stop, seconds, extras.wants_bodies),
         folder(path),
-        maker((options.stop = budget.token(), model), folder.scratch(), options),
+        maker((options.stop = budget.token(), model), folder.scratch(), options, extras.known),
         tuning(maker, options),
         search(
             model, maker, tuning, options, budget, folder,
             {.equal = extras.equal, .wants_bodies = extras.wants_bodies, .skips_given = extras.skips_given}) {
+    maker.take_exactness(extras.sums);
   }
 
   CompileOptions options;
@@ -65,8 +66,9 @@ struct Judged {
 };
 
 struct Compared {
-  Compared(const Model& model, CompileOptions given, const fs::path& scratch)
-      : options(std::move(given)), maker(model, scratch, options) {}
+  Compared(const Model& model, CompileOptions given, const fs::path& scratch,
+           std::shared_ptr<KnownOutputs> known)
+      : options(std::move(given)), maker(model, scratch, options, std::move(known)) {}
 
   CompileOptions options;
   CandidateMaker maker;
@@ -76,7 +78,11 @@ class SizedOperators {
  public:
   SizedOperators(const Model& model, const CompileOptions& options, const OutputFolder& folder,
                  SizedExtras extras = {})
-      : model_(model), options_(options), folder_(folder), extras_(std::move(extras)) {}
+      : model_(model),
+        options_(options),
+        folder_(folder),
+        extras_(std::move(extras)),
+        exactness_(extras_.sums) {}
 
   Compiled run();
   FoundOperators find();
@@ -112,8 +118,8 @@ class SizedOperators {
   Stopwatch watch_;
   std::vector<std::unique_ptr<Sized>> all_;
   std::map<std::pair<std::vector<std::string>, bool>, std::unique_ptr<Compared>> compared_;  // by maker_at
-  std::vector<Sized*> taken_;                            // those with operators
-  lower::Exactness exactness_ = lower::Exactness::Fast;  // the most exact that one of them needs
+  std::vector<Sized*> taken_;   // those with operators
+  lower::Exactness exactness_;  // the most exact that one of them needs
   // Operators for every size: whether they are taken, why not, and what was measured where.
   bool is_open_ = false;
   bool is_quick_ = false;  // candidates come without errors that were measured before
@@ -164,7 +170,7 @@ CandidateMaker& SizedOperators::maker_at(const Sized& like, const std::vector<st
   options.sizes = sizes;
   if (sizes != like.options.sizes) options.seconds *= kShareOfOtherSize;
   if (!has_new_errors) options.max_error_growth = 0;
-  kept = std::make_unique<Compared>(model_, std::move(options), folder_.scratch());
+  kept = std::make_unique<Compared>(model_, std::move(options), folder_.scratch(), extras_.known);
   return kept->maker;
 }
 
@@ -435,7 +441,7 @@ FoundOperators SizedOperators::find_whole() {
     why_not_open_ = "no region can be an operator";
   else
     for (const Sums& sums : exact_sums())
-      if (try_all_of(cuts, sums)) break;
+      if (sums.exactness >= extras_.sums && try_all_of(cuts, sums)) break;
   drop_guessed();
   Sized& shown = slowest();
   out.reason = taken_.empty() && !shown.search.reason().empty() ? shown.search.reason() : why_not_open_;
@@ -444,6 +450,7 @@ FoundOperators SizedOperators::find_whole() {
     out.is_whole = taken_.size() == all_.size() &&
                    std::ranges::all_of(cuts, [](const CutModel& cut) { return cut.closed == 0; });
   }
+  out.sums = exactness_;
   out.told = told(taken_.empty() ? shown.search.best() : shown.joined, shown);
   return out;
 }
@@ -469,6 +476,7 @@ FoundOperators SizedOperators::find() {
   FoundOperators out{.reason = shown.search.reason(), .base = extras_.otherwise.value_or(model_)};
   out.certificate = extras_.certificate;
   if (!taken_.empty()) out.made = shown.joined;
+  out.sums = exactness_;
   out.told = told(taken_.empty() ? shown.search.best() : shown.joined, shown);
   return out;
 }

@@ -27,6 +27,8 @@ struct SizedExtras {
   std::string certificate = {};
   bool skips_given = false;   // one of these is better for operators than the model in any case
   bool wants_bodies = false;  // operators are functions of the model, too; a user's stop keeps the best
+  lower::Exactness sums = lower::Exactness::Fast;  // none that are less exact are tried
+  std::shared_ptr<KnownOutputs> known = std::make_shared<KnownOutputs>();
   // No user gave the size at which the model is measured: only operators for every size are taken.
   bool is_size_guessed = false;
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Shares of the time for kernels: a search for graphs with less work for any kernels; and the end, which
 // proves, writes and measures the whole once more.
-constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
+constexpr double kShareOfGraphs = 0.15, kMostOfGraphs = 20, kShareOfEnd = 0.15;
 // Time for one comparison with the runtime; a clear result takes less. Three seconds are promised; most of
 // the proof compares equal nodes.
 constexpr double kSecondsAfterInterrupt = 1.5;
@@ -49,6 +49,7 @@ class KernelRun {
       add_graphs();
       try {
         operators = operators_found(budget);
+        found_.was_tried = !budget.is_time_over();
       } catch (const Error& e) {
         if (e.kind() != ErrorKind::Stopped && !budget.token().stop_requested()) throw;
         return refused(search_.options.stop.stop_requested() ? "Ctrl-C came before kernels were measured"
@@ -56,6 +57,7 @@ class KernelRun {
       }
     }
     found_.is_whole = operators.is_whole;
+    found_.sums = operators.sums;
     found_.json = ReportJson::parse(operators.told.json);
     found_.json.erase("folder");
     if (!operators.made) return refused(operators.reason);
@@ -63,9 +65,11 @@ class KernelRun {
     options_.stop = budget.token();
     const StoppableLimit limit(options_.stop);
     assemble(operators);
+    // A proof may take longer than to see that they are not faster.
+    measure(operators.made->ratio);
+    if (!found_.is_taken) return std::move(found_);
     if (const std::string why = why_not_proved(operators); !why.empty())
       return refused("the model with kernels is not proved equal: " + why);
-    measure(operators.made->ratio);
     return std::move(found_);
   }
 
@@ -116,10 +120,13 @@ class KernelRun {
   // Candidate graphs: the result for the runtime; and the graph with the least work for any kernels, without
   // rewrites that help only the runtime's kernels and are slow with ours.
   void add_graphs() {
-    if (search_.found) extras_.equal.push_back({*search_.found, "optimize", search_.certificate});
+    if (search_.found)
+      extras_.equal.push_back({*search_.found, "optimize", search_.certificate, search_.ratio});
     extras_.otherwise = search_.found;
     extras_.certificate = search_.certificate;
     extras_.wants_bodies = true;
+    extras_.sums = search_.sums;
+    extras_.known = search_.known;
     const OptimizeOptions& given = search_.options;
     extras_.is_size_guessed = given.sizes.empty() && !given.feeds && given.feeds_file.empty();
     if (search_.found && !search_.is_for_runtime) {
@@ -141,6 +148,7 @@ class KernelRun {
       if (less.result != Optimized::Result::Unchanged)
         extras_.equal.insert(extras_.equal.begin(), {less.model, "optimize for kernels", less.certificate});
       extras_.skips_given = less.result != Optimized::Result::Unchanged;
+      found_.is_graph_cut = ReportJson::parse(less.json).value("stopped_by", "") == "budget";
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::Internal) throw;
     }
@@ -150,7 +158,8 @@ class KernelRun {
     if (decides_by_size(search_.model, options_))
       return search_.is_quick ? find_whole_for_sizes(search_.model, options_, out_, extras_)
                               : find_for_sizes(search_.model, options_, out_, extras_);
-    CandidateMaker maker(search_.model, out_.scratch(), options_);
+    CandidateMaker maker(search_.model, out_.scratch(), options_, search_.known);
+    maker.take_exactness(search_.sums);
     CompileTuning tuning(maker, options_);
     OperatorSearch search(search_.model, maker, tuning, options_, budget, out_,
                           {.equal = extras_.equal,
@@ -161,7 +170,8 @@ class KernelRun {
     FoundOperators out{.reason = search.reason(),
                        .base = search.graph(),
                        .certificate = search.certificate(),
-                       .is_whole = search.is_whole()};
+                       .is_whole = search.is_whole(),
+                       .sums = maker.request().exactness};
     if (search.has_operators()) out.made = search.best();
     out.told = compiled_of(
         search.best(),
@@ -273,7 +283,8 @@ class KernelRun {
 
   // After Ctrl-C: what was measured until then decides.
   void take_unconfirmed(const std::optional<Interval>& ratio) {
-    found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, search_.ratio);
+    const double least = search_.ratio ? search_.ratio->estimate : 1;
+    found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, least);
     if (found_.is_taken) found_.ratio = ratio;
     else unmeasured("Ctrl-C came before the gain of kernels was confirmed");
   }

@@ -25,11 +25,15 @@ struct FoundKernels {
   std::optional<PairMeasurement> time = {};         // the same; nullopt: Ctrl-C came before
   std::optional<Compiled::Errors> errors = {};
   ReportJson json;
-  bool is_whole = false;  // all of the model runs on kernels
-  bool is_kept = false;   // they are of an earlier run
+  bool was_tried = false;                          // and measured, or refused for another reason than time
+  bool is_whole = false;                           // all of the model runs on kernels
+  double seconds = 0;                              // that it took
+  bool is_graph_cut = false;                       // the time ended the search for a graph with less work
+  lower::Exactness sums = lower::Exactness::Fast;  // the least exact that may keep errors
+  bool is_kept = false;                            // they are of an earlier run
 
   // Whether a longer search is worth little.
-  bool is_enough() const { return is_taken && is_whole && ratio->low >= kEnoughGain; }
+  bool is_enough() const { return is_taken && is_whole && !is_graph_cut && ratio->low >= kEnoughGain; }
 };
 
 struct KernelSearch {
@@ -37,7 +41,7 @@ struct KernelSearch {
   // The result of the graph search, with its certificate; nullopt: none.
   std::optional<Model> found = {};
   std::string certificate = {};
-  double ratio = 1;  // of it, as it was measured
+  std::optional<Interval> ratio = {};  // of it, as it was measured
   // Whether it has what helps the runtime's kernels alone, and may be in the way of ours.
   bool is_for_runtime = false;
   std::vector<std::string> sizes = {};  // of all inputs that the model leaves open; sets of them, as --shape
@@ -48,6 +52,8 @@ struct KernelSearch {
   double seconds = 0;            // for all of it
   // Only kernels for all that can be compiled at once, at every size: no region is timed.
   bool is_quick = false;
+  lower::Exactness sums = lower::Exactness::Fast;  // no sums that are less exact are tried
+  std::shared_ptr<KnownOutputs> known = std::make_shared<KnownOutputs>();
 };
 // Never throws for what a model, a runtime or a compiler does: that is a reason.
 FoundKernels find_kernels(const KernelSearch& search);
