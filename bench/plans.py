@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # nightly: --check
-"""What a store of plans saves: the second model of a family, with what a search of the first one left (docs/plans.md).
+"""What a store of plans saves: the second model of a family, with what a search of the first one left (docs/guides/plans.md).
 
   bench/plans.py [--pairs NAME[:NAME],...] [--strategies S,...] [--judge cost|runtime] [--filled FOLDER] [--budget T]
                  [--results FILE.jsonl] [--check]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # ci: --check
-"""How a store of plans would grow with the number of models (docs/scale.md): how many different regions and anchors the zoo has.
+"""How a store of plans would grow with the number of models (docs/developers/scale.md): how many different regions and anchors the zoo has.
 
   bench/scale.py --results bench/results/scale.jsonl    one record per zoo model: operators, and digests of its anchors and regions
-  bench/scale.py --tell                                  writes docs/scale.md from that and from bench/results/plans.jsonl
-  bench/scale.py --check                                 exit 1 if docs/scale.md is not what would be written
+  bench/scale.py --tell                                  writes docs/developers/scale.md from that and from bench/results/plans.jsonl
+  bench/scale.py --check                                 exit 1 if docs/developers/scale.md is not what would be written
 Weights are left out (zoo.hollow): they are no part of a key, but which of them are the same is, and zeros of one shape all are.
 """
 import argparse
@@ -23,7 +23,7 @@ import zoo
 from records import Records
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "scale.md"
+RESULTS, PAGE = ROOT / "bench" / "results", ROOT / "docs" / "developers" / "scale.md"
 ORDERS = 200  # random orders of the models: what the curve's error is taken from
 REGISTRY = 2_000_000  # models of a large public registry
 SEED = 1
@@ -111,7 +111,7 @@ INTRODUCTION = """# How far a store of plans goes
 
 <!-- Written by bench/scale.py --tell from bench/results; not edited by hand. -->
 
-A registry could keep a [plan](plans.md) for each block of the models that it serves. This page measures the size of such a
+A registry could keep a [plan](../guides/plans.md) for each block of the models that it serves. This page measures the size of such a
 store on the zoo, then extrapolates with an error estimate.
 
 {provenance}
@@ -189,7 +189,7 @@ def main():
     if options.tell:
         PAGE.write_text(page(), encoding="utf-8")
     if options.check and PAGE.read_text(encoding="utf-8") != page():
-        sys.exit("docs/scale.md is stale: bench/scale.py --tell")
+        sys.exit("docs/developers/scale.md is stale: bench/scale.py --tell")
 
 
 if __name__ == "__main__":

@@ -400,7 +400,7 @@ def proofs_page():
 # ---- attacks ---------------------------------------------------------------------------------------------------------
 
 def attacks_page():
-    yield from ("# Results: attacks", "", GENERATED, "", "Long runs that try to make Isomer call unequal models equal. [kernel.md](../kernel.md) "
+    yield from ("# Results: attacks", "", GENERATED, "", "Long runs that try to make Isomer call unequal models equal. [the checker](../concepts/checker.md) "
                 "lists the part that each one tests.", "",
                 "## Cases drawn against the command", "")
     if found := read("generators"):
@@ -445,7 +445,7 @@ def fleet_section():
     head, rows = found
     rows = {r["what"]: r for r in rows}
     yield from ("", "## A fleet whose machines die", "",
-                "[isomer fleet](../fleet.md) over a real Ray cluster of separate processes on one machine, beside other work.", "", provenance(head), "")
+                "[isomer fleet](../guides/fleet.md) over a real Ray cluster of separate processes on one machine, beside other work.", "", provenance(head), "")
     if r := rows.get("ray"):
         kind = "zoo models" if r["zoo"] else "models"
         same = "the same bytes as one by one" if r["same"] else "OTHER BYTES than one by one"
@@ -475,7 +475,7 @@ def plans_section():
         return
     head, rows = found
     yield from ("", "## With a store of plans", "",
-                "The second model of a family without a [store](../plans.md) and with the store of the first one. A family is a zoo model and one of "
+                "The second model of a family without a [store](../guides/plans.md) and with the store of the first one. A family is a zoo model and one of "
                 "the same architecture with other weights, values renamed and nodes in another order; A:B are two zoo models. *Reached*: seconds until a "
                 "draft as good as the last one without a store was there. All certificates were accepted by `isomer-check`. The machine "
                 "had other work: compare pairs, not seconds.",
@@ -707,7 +707,7 @@ BATCHES = ("Models of the zoo are for one sample: the first size of their inputs
 
 def explore_page():
     yield from ("# Results: load time, and the runtime's own passes", "", GENERATED, "",
-                "Models of the zoo explored by `isomer explore` ([how](../explore.md)), one thread, CPU time.", "")
+                "Models of the zoo explored by `isomer explore` ([how](../guides/explore.md)), one thread, CPU time.", "")
     found = read("explore")
     yield from explored_section(found) if found else ("There are no results of load time yet.", "")
 
@@ -860,7 +860,7 @@ def first_page():
                 "| [together.md](together.md) | graphs and kernels, apart and together |",
                 "| [tuning.md](tuning.md) | schedules that were looked for by measuring |",
                 "| [explore.md](explore.md) | load time, and which of ONNX Runtime's own passes pay |",
-                "| [reliability](../reliability.md) | what was tried to hurt a user: faults, kills, bad files, fuzzing, random models |",
+                "| [reliability](../developers/reliability.md) | what was tried to hurt a user: faults, kills, bad files, fuzzing, random models |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
 
@@ -911,7 +911,7 @@ def main():
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
              PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
              PAGES / "deployed.md": deployed_page(), PAGES / "explore.md": explore_page(),
-             ROOT / "docs" / "reliability.md": tell_reliability.page(reliability_rows(), GENERATED),
+             ROOT / "docs" / "developers" / "reliability.md": tell_reliability.page(reliability_rows(), GENERATED),
              PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED),
              PAGES / "trained.md": tell_trained.page(read("trained_right"), read("trained_speed"), read("trained_prove"), provenance, GENERATED),
              PAGES / "packages.md": tell_packages.page(read("trained_speed"), provenance, GENERATED),

@@ -1,4 +1,4 @@
-"""The page about what was tried to hurt a user: docs/reliability.md, from reliability.jsonl (tests/lib/reliability.py writes it)."""
+"""The page about what was tried to hurt a user: docs/developers/reliability.md, from reliability.jsonl (tests/lib/reliability.py writes it)."""
 
 # In the order of the page: the promise's key, what must hold, what one try is, how many of them are wanted (None: all there are).
 PROMISES = {
@@ -15,7 +15,7 @@ PROMISES = {
     "swap_races": ("External data that is swapped for a link out of the model's directory while it is read: no byte of another file is taken", "races", 2000),
     "hostile": ("Models made to hurt: refused with a clear line, nothing written, nothing outside read", "models", None),
     "tricky": ("Legal models with traps: taken, and the same outputs bit for bit", "models", None),
-    "random_models": ("Random models, optimized: the result is accepted by the checker, not refuted, and on ONNX Runtime what docs/equality.md promises",
+    "random_models": ("Random models, optimized: the result is accepted by the checker, not refuted, and on ONNX Runtime what *equal* promises",
                       "models", 20000),
     "soak": ("One process that optimizes for hours, beside others that are killed, interrupted and given damaged files: its memory stays as it is, no "
              "process, file, shared memory or lock is left", "runs", None),
@@ -58,8 +58,8 @@ def page(rows, generated):
                 "Isomer reads untrusted files, runs for minutes, and overwrites files that matter. This page lists the faults and attacks that "
                 "scripts tried, how",
                 "often, and what went wrong. Short forms of most scripts run in CI; `tools/nightly` runs the long ones. The part that",
-                "proofs rest on is attacked separately: [attacks](results/attacks.md), [the kernel](kernel.md).",
-                "The promises to users are in [SECURITY.md](../SECURITY.md).", "",
+                "proofs rest on is attacked separately: [attacks](../results/attacks.md), [the checker](../concepts/checker.md).",
+                "The promises to users are in [SECURITY.md](../../SECURITY.md).", "",
                 "| what must hold | tried | wanted | went wrong |", "|---|---:|---:|---:|")
     for key, (title, unit, wanted) in PROMISES.items():
         if row := by_key.get(key):

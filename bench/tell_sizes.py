@@ -73,7 +73,7 @@ def open_section(told, provenance):
     cells = [at[way]["ratio"] for row in rows for at in row.get("rows", []) for way in ("operators",) if "ratio" in at.get(way, {})]
     general = [s["ratio"] for row in rows for s in row.get("special", []) if "ratio" in s]
     lines = ["## Open sizes", "",
-             "`isomer compile MODEL` makes a module for [every size](../how-to/compile.md#sizes-that-a-run-is-given), `--as custom-op` operators that run at "
+             "`isomer compile MODEL` makes a module for [every size](../guides/compile.md#sizes-that-a-run-is-given), `--as custom-op` operators that run at "
              "every size, with ONNX Runtime for the rest. Each model ran at up to eight sizes; *sizes* counts those at which the result ran, of those at which "
              "ONNX Runtime runs, and gives the largest difference of outputs, relative to the largest value. Speedups are over ONNX Runtime on the "
              "model as it is, at "
@@ -106,7 +106,7 @@ def page(told, of_pairs, of_open, provenance, generated):
     done = [r for r in rows if "rows" in r]
     fast = [row["ratio"] for r in done for row in r["rows"] if row["is_given"] and not row.get("reason") and "ratio" in row]
     other = [row["ratio"] for r in done for row in r["rows"] if (not row["is_given"] or row.get("reason")) and "ratio" in row]
-    lines += ["`isomer compile --as custom-op` with several `--shape` writes one model that [runs at every size](../how-to/compile.md#sizes-that-change). "
+    lines += ["`isomer compile --as custom-op` with several `--shape` writes one model that [runs at every size](../guides/compile.md#sizes-that-change). "
               f"ONNX Runtime on the model as it is = 1.00. {len(fast)} sizes with operators: {words(fast)}. {len(other)} other sizes, where the model's own "
               f"nodes run behind the comparison of sizes: {words(other)}.", "", provenance(head), ""]
     for record in done:

@@ -64,7 +64,7 @@ def page(found, provenance, generated):
     yield from ("# Results: graphs and kernels, apart and together", "", generated, "",
                 "Models of the zoo, one thread; ONNX Runtime with all of its optimizations on the model as it is = 1.00. *graph*: what `isomer optimize` "
                 "writes. *kernels*: `isomer compile --as custom-op` of the model. *one after the other*: the same of the output of `optimize`. *together*: "
-                "equal graphs offered to one choice of regions and engines ([how](../how-to/kernels.md)). All of these run "
+                "equal graphs offered to one choice of regions and engines ([how](../guides/kernels.md)). All of these run "
                 "by turns in one process; ratios are of CPU time, the median over turns. OpenVINO in float32 runs in a separate process, by turns. A "
                 "way that finds no gain has the ratio of its input.", "")
     if found is None:

@@ -196,8 +196,8 @@ def pairs_section(found, provenance):
 
 def page(right, speed, pairs, provenance, generated):
     yield from ("# Results: trained models out of packages", "", generated, "",
-                "The models that packages ship ([which, and how to fetch them](../deployed.md)): with trained weights, open sizes, int8, float16, control "
-                "flow. [Per package](packages.md): the speedup of each package.", "")
+                "The models that packages ship ([which, and how to fetch them](../developers/trained-models.md)): with trained weights, open sizes, int8, "
+                "float16, control flow. [Per package](packages.md): the speedup of each package.", "")
     yield from right_section(right, provenance)
     yield from speed_section(speed, provenance)
     yield from pairs_section(pairs, provenance)

@@ -21,7 +21,7 @@ def whole(row):
 
 def page(found, provenance, generated):
     yield from ("# Results: tuned schedules", "", generated, "",
-                "`isomer compile --tune` ([how](../how-to/compile.md#tuning)), one thread. Each model is tuned from nothing, once per way of searching, for "
+                "`isomer compile --tune` ([how](../guides/compile.md#tuning)), one thread. Each model is tuned from nothing, once per way of searching, for "
                 "`--tune` of the command below. *N timed*: the time of all units, untuned, divided by that of the best schedules after N measurements, "
                 "by the luckiest of many measurements. *Measured again*: the same for the accepted schedules, on fresh samples. *Whole model*: "
                 "tuned against untuned, by turns; 1.00 if the untuned one is kept. `learned`, a cost model of boosted trees, was removed since.", "")

@@ -7,7 +7,7 @@
 // A failure is thrown as an Error; an answer ("undecided", "not faster") is a value. No function prints or
 // ends the process. None leaves a thread behind, except optimize with may_leave_thread in its options.
 // Functions may be called from many threads at once, also with the same model.
-// docs/library.md states the promises about later versions.
+// docs/reference/cpp.md states the promises about later versions.
 #pragma once
 
 #include <cstddef>
@@ -94,16 +94,17 @@ class ISOMER_API Model {
 };
 
 // Sizes are "x=1x3x224x224" (an input) or "batch=8" (a dimension that inputs name). Where inputs are made up,
-// those that are not given are found: docs/how-to/sizes.md.
+// those that are not given are found: docs/guides/sizes.md.
 struct LoadOptions {
   std::vector<std::string> sizes = {};   // the model at these: another model, for these sizes only
   std::vector<std::string> values = {};  // inputs that have one value, "sr=16000": the model without them
   // Other sizes are 1 for a first axis and 128 for others, or what the model's constants demand.
   bool assume_sizes = false;
-  // Sizes that stay open are at least this, 0 or 1, in all that is proved of the model (docs/equality.md).
+  // Sizes that stay open are at least this, 0 or 1, in all that is proved of the model
+  // (docs/concepts/equality.md).
   int sizes_from = 1;
-  // Shape and formula of custom operators, as text (docs/how-to/own_operator.md): this model uses them like
-  // all others, and certificates carry them as assumptions. ErrorKind::BadInput, with line and column.
+  // Shape and formula of custom operators, as text (docs/guides/custom-operator.md): this model uses them
+  // like all others, and certificates carry them as assumptions. ErrorKind::BadInput, with line and column.
   std::string operators = {};
 };
 
@@ -242,8 +243,8 @@ struct OptimizeOptions {
   std::string strategy = "greedy";             // or "backtrack:ALPHA", "saturate"
   std::vector<std::string> without = {};       // proposers that are not used
   std::vector<std::string> only = {};          // the only proposers that are used; empty: all
-  // Rules of the user (docs/rules.md): a file, or a folder of files *.rules; "": none. Each is decided first;
-  // those that are not refuted are for the proposer `user`.
+  // Rules of the user (docs/reference/rules.md): a file, or a folder of files *.rules; "": none. Each is
+  // decided first; those that are not refuted are for the proposer `user`.
   std::filesystem::path rules = {};
   std::int64_t steps = 0;  // proposals to try, for repeatable runs; 0: as time allows
   std::uint64_t seed = 1;
@@ -254,8 +255,8 @@ struct OptimizeOptions {
   RuntimeOptions runtime = {};
   std::filesystem::path cache = {};  // what was measured before; "": nothing is remembered
   double cache_mebibytes = 0;        // the oldest of it is forgotten beyond this size; 0: no limit
-  // A store of plans (docs/plans.md): what others found for the same blocks is proved and measured first, and
-  // what is found is written there; "": none.
+  // A store of plans (docs/guides/plans.md): what others found for the same blocks is proved and measured
+  // first, and what is found is written there; "": none.
   std::filesystem::path plans = {};
   std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
   Progress progress = {};
@@ -369,7 +370,7 @@ struct CacheState {
 ISOMER_API CacheState cache_state(const std::filesystem::path& cache);
 ISOMER_API void clear_cache(const std::filesystem::path& cache);
 
-// ---- Plans: what was found before for blocks that other models have, too (docs/plans.md)
+// ---- Plans: what was found before for blocks that other models have, too (docs/guides/plans.md)
 
 struct PlanStoreState {
   // Plans; entries, under which they are found; files that are not what they should be; plans and entries
@@ -389,7 +390,7 @@ ISOMER_API std::uint64_t clean_plans(const std::filesystem::path& store, double 
 // Copies what is valid and missing; how many files.
 ISOMER_API std::uint64_t copy_plans(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// ---- Equality, in the sense of docs/equality.md
+// ---- Equality, in the sense of docs/concepts/equality.md
 
 enum class Verdict : int { Proved = 0, Refuted = 1, Undecided = 2 };
 
@@ -489,7 +490,7 @@ struct Comparison {
 // Inputs are the same by name, outputs by position.
 ISOMER_API Comparison compare(const Model& a, const Model& b, const CompareOptions& options = {});
 
-// ---- Rewrite rules as text (docs/rules.md)
+// ---- Rewrite rules as text (docs/reference/rules.md)
 
 struct DecidedRule {
   enum class Outcome : int { Proved = 0, Conditional = 1, Refuted = 2, Undecided = 3 };
@@ -515,7 +516,7 @@ struct TestedProposers {
   std::vector<TestedProposer> tests = {};
   std::string json = {};  // what `isomer propose --json` prints
 };
-// Runs the tests of proposers in a file (docs/how-to/proposer.md).
+// Runs the tests of proposers in a file (docs/developers/proposer.md).
 ISOMER_API TestedProposers test_proposers(const std::filesystem::path& file);
 
 struct GenerateRulesOptions {
@@ -568,7 +569,7 @@ struct CompileOptions {
   std::vector<std::string> sizes = {};
   bool fixed_sizes = false;              // of as_operator: model.onnx is for the one size that is given
   std::vector<std::string> values = {};  // of made-up feeds: "sr=16000" fills an input with that number
-  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/guides/compile.md
   // Also model.onnx, in which the regions that are faster so are operators of ONNX Runtime.
   bool as_operator = false;
   // Seconds of looking for faster schedules of loops, by measuring; 0: those that Isomer chooses are taken.

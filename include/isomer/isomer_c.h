@@ -5,7 +5,7 @@
  * the function named beside it; NULL may be freed. Results are written only if the function returns
  * ISOMER_OK; pointers to results that the caller does not want may be NULL. Options: NULL for the defaults,
  * or a struct that its _init function has filled first, so that programs still run with later versions.
- * isomer.h says what each function does; docs/library.md what is promised. */
+ * isomer.h says what each function does; docs/reference/cpp.md what is promised. */
 #ifndef ISOMER_ISOMER_C_H
 #define ISOMER_ISOMER_C_H
 

@@ -10,7 +10,7 @@
 >>> bool(isomer.check(model, found.model, found.certificate))
 True
 
-A model is a path, or an `onnx.ModelProto`; what comes back is of the same kind. docs/python.md is the reference.
+A model is a path, or an `onnx.ModelProto`; what comes back is of the same kind. docs/reference/python.md is the reference.
 """
 
 import importlib

@@ -143,10 +143,10 @@ def optimize(
     `simplify`: if no result is faster, keep a simpler one that is not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
     defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved.
     `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: names of `proposers()`, those that are not used; those that
-    are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`:
+    are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/reference/rules.md). `steps`:
     proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
-    `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/plans.md), a folder
+    `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/guides/plans.md), a folder
     that is read first and written to. `progress`: called with the current task.
 
     >>> import isomer, onnx
@@ -251,7 +251,7 @@ def prove(
     certificate: bytes | PathLike | None = None,
     progress: Progress | None = None,
 ) -> Proof:
-    """Whether two models are equal for all inputs (docs/equality.md says in which sense): proved, refuted or undecided.
+    """Whether two models are equal for all inputs (docs/concepts/equality.md says in which sense): proved, refuted or undecided.
 
     Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `sizes`: the question is about these only.
     `values`: inputs that are fixed, {"sr": 16000}; the models are compared as models without them. `sizes_from`: open sizes are at least this.
@@ -455,7 +455,7 @@ def explore(
     runtime: Runtime | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
-    """Finds by trials which of ONNX Runtime's passes and settings help a model (docs/explore.md).
+    """Finds by trials which of ONNX Runtime's passes and settings help a model (docs/guides/explore.md).
 
     `objective`: the quantity to improve; "load-time" makes a model that loads faster, written to `output`, `this_machine`: one for processors like
     this one only; `prove_seconds`: for proving it equal. `mode`: "fast" combines all that help alone with 95 % confidence, "mixed" adds passes
@@ -576,7 +576,7 @@ def compile(
     max_error_growth: float = 2,
     runtime: Runtime | None = None,
 ) -> Compiled:
-    """Makes a library of a model in `folder`, which needs no runtime (docs/how-to/compile.md); `load` gives it back as a function.
+    """Makes a library of a model in `folder`, which needs no runtime (docs/guides/compile.md); `load` gives it back as a function.
 
     `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
     open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text. `as_operator`: also

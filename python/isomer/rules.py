@@ -1,4 +1,4 @@
-"""Rewrite rules as text (docs/rules.md): decided for all sizes, found by enumeration, listed, derived from others.
+"""Rewrite rules as text (docs/reference/rules.md): decided for all sizes, found by enumeration, listed, derived from others.
 
 >>> import isomer, pathlib, tempfile
 >>> folder = tempfile.TemporaryDirectory()

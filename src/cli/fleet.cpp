@@ -14,7 +14,7 @@ void add_fleet(CLI::App& app, Chosen& chosen) {
       return Error{
           "isomer fleet is the Python package's: pip install 'isomer-onnx[fleet]', and use the isomer that "
           "it "
-          "installs (docs/fleet.md)"};
+          "installs (docs/guides/fleet.md)"};
     };
   });
 }

@@ -14,7 +14,7 @@ void add_operators_option(CLI::App& command, std::string& text) {
             if (!in) throw CLI::ValidationError("--operators", "can't read " + path);
             text.assign(std::istreambuf_iterator<char>(in), {});
           },
-          "Definitions of custom operators, as text (docs/how-to/own_operator.md) (default: none)")
+          "Definitions of custom operators, as text (docs/guides/custom-operator.md) (default: none)")
       ->type_name("FILE");
 }
 

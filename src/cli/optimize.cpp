@@ -152,9 +152,10 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   command->add_flag("--keep-denormals", request->keep_denormals,
                     "Keep weights below 2^-126, even if zeros in their place would be faster");
   command
-      ->add_option("--rules", request->options.rules,
-                   "Custom rules (docs/rules.md): a file, or a folder of files *.rules. Each rule is proved "
-                   "first; a false one is reported and not used (default: none)")
+      ->add_option(
+          "--rules", request->options.rules,
+          "Custom rules (docs/reference/rules.md): a file, or a folder of files *.rules. Each rule is proved "
+          "first; a false one is reported and not used (default: none)")
       ->type_name("FILE|DIR");
   command
       ->add_option("--steps", request->options.steps,
@@ -168,9 +169,10 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   add_cache_options(*command, request->cache);
   command
-      ->add_option("--plans", request->options.plans,
-                   "A store of plans (docs/plans.md): plans of earlier models are proved and measured first, "
-                   "and new plans are written there (default: none)")
+      ->add_option(
+          "--plans", request->options.plans,
+          "A store of plans (docs/guides/plans.md): plans of earlier models are proved and measured first, "
+          "and new plans are written there (default: none)")
       ->type_name("DIR");
   command->add_flag("-v,--verbose", request->verbose, "Also print each step, and the failed attempts");
   add_live_options(*command, request->live);

@@ -33,7 +33,9 @@ Result<Reply> propose(const std::filesystem::path& file) {
 void add_propose(CLI::App& app, Chosen& chosen) {
   auto file = std::make_shared<std::filesystem::path>();
   CLI::App* command = app.add_subcommand("propose", "Run tests of proposers, given as text");
-  command->add_option("FILE", *file, "Tests as text (docs/how-to/proposer.md)")->type_name("")->required();
+  command->add_option("FILE", *file, "Tests as text (docs/developers/proposer.md)")
+      ->type_name("")
+      ->required();
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, file] { chosen.run = [file] { return propose(*file); }; });
 }

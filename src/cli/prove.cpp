@@ -33,7 +33,7 @@ struct ProveRequest {
   LiveRequest live;
 };
 
-// The section of docs/equality.md in lines that fit: paragraphs and points are broken anew.
+// The section of docs/concepts/equality.md in lines that fit: paragraphs and points are broken anew.
 std::string contract_text() {
   std::string out = "\nWhat \"equal\" means\n\n", block;
   const auto end_block = [&] {
@@ -134,7 +134,7 @@ void add_prove(CLI::App& app, Chosen& chosen) {
       "--exact-constants", request->exact_constants,
       "Constants must be equal to the last digit: undecided if they are equal except for rounding");
   command->add_flag("-v,--verbose", request->verbose,
-                    "Also print what was proved, and what \"equal\" means (docs/equality.md)");
+                    "Also print what was proved, and what \"equal\" means (docs/concepts/equality.md)");
   add_live_options(*command, request->live);
   command->add_flag("--trace", request->trace, "Print every pair of values that is tried");
   add_operators_option(*command, request->operators);

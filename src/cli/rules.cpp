@@ -35,7 +35,8 @@ std::string required_text(const Json& rule) {
 std::string remark(const Json& rule) {
   if (rule["verdict"] == "proved") return "for all sizes";
   if (rule["verdict"] == "conditional") return "requires " + required_text(rule);
-  if (rule["verdict"] == "refuted") return "false, and no simple precondition (docs/rules.md) makes it true";
+  if (rule["verdict"] == "refuted")
+    return "false, and no simple precondition (docs/reference/rules.md) makes it true";
   return shortened(string_of(rule, "why"), kLongestReason);
 }
 

@@ -20,7 +20,7 @@ void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const
 void add_sizes_from_option(CLI::App& command, int& sizes_from) {
   command
       .add_option("--sizes-from", sizes_from,
-                  "The least size of open dimensions in proofs (docs/equality.md)")
+                  "The least size of open dimensions in proofs (docs/concepts/equality.md)")
       ->check(CLI::IsMember({0, 1}))
       ->type_name("0|1")
       ->capture_default_str();

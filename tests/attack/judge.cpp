@@ -28,8 +28,8 @@ Truth truth_of(Oracle& oracle, const Case& c) {
   // Where the first program is undefined at some position for all inputs, the second may do anything.
   const bool runs = std::ranges::none_of(out.a, [](const auto& at) { return at.value == Exact::kUndefined; });
   out.defined = true;
-  // An output is judged as a whole (docs/equality.md): what the first divides by for one element of it, the
-  // second may divide by for another.
+  // An output is judged as a whole (docs/concepts/equality.md): what the first divides by for one element of
+  // it, the second may divide by for another.
   std::set<int> needs;
   for (const auto& at : out.a) needs.insert(at.needs.begin(), at.needs.end());
   for (std::size_t i = 0; i < out.a.size() && i < out.b.size(); ++i) {

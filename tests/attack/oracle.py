@@ -1,4 +1,4 @@
-"""What ONNX Runtime says of two models: an input on which the second is not what docs/equality.md promises of equal models.
+"""What ONNX Runtime says of two models: an input on which the second is not what docs/concepts/equality.md promises of equal models.
 
 Equal means: wherever A runs and every value that it computes is finite, B runs and gives the same types, shapes and values, floats up to rounding.
 What rounding may do is measured: both models are run again with every operation that rounds a little off, some times, and a difference counts if it

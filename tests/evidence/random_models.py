@@ -8,8 +8,8 @@ Optimized by cost, by the library in a process that serves many, some by the com
 the reference.
 A half is made of calls of every operator, spliced (attack/spliced.py), the others of nodes that rewrites touch, with open sizes (attack/random_models.py), and
 of layers of networks (attack/random_layers.py); every fourth keeps its weights in a file beside it. Strategies by turns. Inputs of 8 kinds (attack/feeds.py,
-EXTREMES) and of those that attacks use. Equality is tested as docs/equality.md defines it (attack/oracle.py), output by output. What goes wrong is made
-smaller and kept. --results goes on where a run was stopped; --for ends it in time. --check: half a minute, for ctest.
+EXTREMES) and of those that attacks use. Equality is tested as docs/concepts/equality.md defines it (attack/oracle.py), output by output. What goes wrong is
+made smaller and kept. --results goes on where a run was stopped; --for ends it in time. --check: half a minute, for ctest.
 """
 import argparse
 import collections

@@ -35,7 +35,7 @@ TRIES = 12  # draws of sizes for one that runs
 
 
 class Rule:
-    """A rule's text (docs/rules.md), as far as packs write it."""
+    """A rule's text (docs/reference/rules.md), as far as packs write it."""
 
     def __init__(self, text):
         self.text = text

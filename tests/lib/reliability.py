@@ -1,4 +1,4 @@
-"""What was tried of a promise, how often, and what went wrong: lines of bench/results/reliability.jsonl, from which docs/reliability.md is written.
+"""What was tried of a promise, how often, and what went wrong: lines of bench/results/reliability.jsonl, from which docs/developers/reliability.md is written.
 
 A script with a long form takes --record FILE.jsonl and writes its figures with `record`. A promise has one line, the newest: a second run replaces it.
 """

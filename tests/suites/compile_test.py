@@ -1015,7 +1015,7 @@ class Schedules(Compiles):
     """Loops that a user orders: the results stay, and what is no order is said."""
 
     CASE = Case("a = MatMul (x, w) y = Relu (a)", {"x": normal(12, 20)}, "y", {"w": normal(20, 30)})
-    PAGE = (programs.ROOT / "docs" / "how-to" / "compile.md").read_text(encoding="utf-8").split("```\nnest ", 1)[1].split("```", 1)[0]
+    PAGE = (programs.ROOT / "docs" / "guides" / "compile.md").read_text(encoding="utf-8").split("```\nnest ", 1)[1].split("```", 1)[0]
     NEST = PAGE.split("#", 1)[0].strip()
 
     def scheduled(self, lines, *options):
@@ -1060,7 +1060,7 @@ class Schedules(Compiles):
 class Kernels(Compiles):
     """C++ of a user's own: the page's example, in another network, and what computes something else."""
 
-    PAGE = (programs.ROOT / "docs" / "how-to" / "compile.md").read_text(encoding="utf-8").split("```\nintrinsic ", 1)[1].split("```", 1)[0]
+    PAGE = (programs.ROOT / "docs" / "guides" / "compile.md").read_text(encoding="utf-8").split("```\nintrinsic ", 1)[1].split("```", 1)[0]
     TEXT, LINES = ("intrinsic " + PAGE).split("\nnest ", 1)
     CASE = Case("a = MatMul (x, w) y = Relu (a)", {"x": normal(16, 20)}, "y", {"w": normal(20, 24)})
 

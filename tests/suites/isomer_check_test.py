@@ -61,7 +61,7 @@ assert listed.returncode == 0, listed.stderr
 files = [line.split()[1] for line in listed.stdout.splitlines()]
 assert {room_of(f.removeprefix("src/")) for f in files} == TRUSTED, files
 assert "src/kernel/certify/check.cpp" in files and not [f for f in files if f.endswith(("_test.cpp", "testing.h"))], files
-# What left the kernel (docs/kernel.md).
+# What left the kernel (docs/concepts/checker.md).
 GONE = {"src/kernel/prove/refute.cpp", "src/model/graph/text/parse.cpp", "src/model/graph/interpret.cpp",
         "src/model/graph/program_cache.cpp"}
 assert not GONE & set(files), GONE & set(files)

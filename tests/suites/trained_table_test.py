@@ -65,7 +65,7 @@ class Table(unittest.TestCase):
                 self.assertEqual(models.by_name(pair.first).task_name, models.by_name(pair.second).task_name)
 
     def test_the_document_says_how_many(self):
-        text = " ".join((packages.ROOT / "docs" / "deployed.md").read_text(encoding="utf-8").split())
+        text = " ".join((packages.ROOT / "docs" / "developers" / "trained-models.md").read_text(encoding="utf-8").split())
         verdicts = [pair.verdict for pair in pairs.PAIRS]
         self.assertIn(f"{len(list(models.table()))} distinct trained models are in {len(packages.PACKAGES)} packages", text)
         self.assertIn(f"lists {len(verdicts)} pairs in the wild", text)

@@ -2,7 +2,9 @@
 
   tests/suites/wheel_test.py                 makes the wheel of $ISOMER's build, installs it, runs what is below
   tests/suites/wheel_test.py --wheel FILE    the same for a wheel that is there already, with this Python
-  tests/suites/wheel_test.py --inside ...    what is run inside: public functions, doctests, docs/python.md, README's block, Ctrl-C
+  tests/suites/wheel_test.py --inside ...    what is run inside: public functions, doctests, docs/reference/python.md, README's block, Ctrl-C
+
+Between the two, docs/get-started.md and the guides run with the wheel, where the trained models that they use are there.
 
 Says how large the wheel is and how long `import isomer` takes; neither is a verdict about time.
 """
@@ -21,6 +23,10 @@ import sys
 import sysconfig
 import tempfile
 import threading
+
+if "--inside" not in sys.argv:  # inside, this tree is not there
+    import _paths  # noqa: F401
+    import pages as runnable
 
 SKIPPED = 77
 MOST_BYTES = 20e6  # of a wheel
@@ -87,10 +93,23 @@ def outside(wheel):
         work.mkdir()
         # Copied, so that nothing beside them can be imported.
         script = shutil.copy(__file__, work)
-        pages = [shutil.copy(source / page, work) for page in ("docs/python.md", "README.md")]
+        pages = [shutil.copy(source / page, work) for page in ("docs/reference/python.md", "README.md")]
         inside = subprocess.run([python, script, "--inside", *pages], cwd=work, env=environment, check=False)
+        check_guides(python, environment, folder)
         print(f"import isomer: {import_milliseconds(python, environment):.0f} ms of CPU time")
         return inside.returncode
+
+
+def check_guides(python, environment, folder):
+    """Get started and the guides, as far as pages_test.py does not run them: they need the package."""
+    if not shutil.which("clang++") and not shutil.which("g++"):
+        print("no C++ compiler here: pages about kernels are not tested")
+        return
+    for page in filter(runnable.needs_package, runnable.pages()):
+        work = folder / page.stem
+        work.mkdir()
+        if not runnable.run(page, work, python, environment):
+            print(f"{page.name}: its trained model is not there; tools/fetch_trained brings it")
 
 
 # ---- inside: only what a user has
@@ -105,7 +124,7 @@ def check_documented(page):
         for name in names:
             if name.startswith("_"):
                 continue
-            assert re.search(rf"\b{re.escape(prefix + name)}\b", page), f"docs/python.md does not tell {prefix}{name}"
+            assert re.search(rf"\b{re.escape(prefix + name)}\b", page), f"docs/reference/python.md does not tell {prefix}{name}"
             text = getattr(module, name).__doc__ or ""
             assert text and not text.startswith(f"{name}("), f"{prefix}{name} has no text"
 

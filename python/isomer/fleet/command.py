@@ -239,7 +239,7 @@ def tune(options):
 
 def parser():
     """The options of `isomer fleet`."""
-    out = argparse.ArgumentParser(prog="isomer fleet", description="The same work on many machines, over a Ray cluster (docs/fleet.md).")
+    out = argparse.ArgumentParser(prog="isomer fleet", description="The same work on many machines, over a Ray cluster (docs/guides/fleet.md).")
     commands = out.add_subparsers(dest="command", required=True)
 
     def add(name, run, text):

@@ -1,6 +1,6 @@
 """Stores of plans copied between places: what `isomer plans push` and `pull` do beyond directories.
 
-A file of a store is named by its digest (docs/plans.md), so a copy is checked by its name, and nothing is ever changed.
+A file of a store is named by its digest (docs/guides/plans.md), so a copy is checked by its name, and nothing is ever changed.
 """
 import json
 import time

@@ -22,14 +22,13 @@
 namespace isomer::api {
 namespace {
 
-// With kernels. Of the time: until the first kernels are measured. Most take a third; where the compiler
-// takes longer, to stop it is a waste.
+// Shares of the time, with kernels. The first kernels are measured by then: most models take a third, and
+// where the compiler takes longer, to stop it is a waste.
 constexpr double kShareOfFirst = 0.7;
-// Until the search for a graph ends; where the first kernels are not faster, more are worth less. And the
-// least of what is left.
+// The search for a graph ends by then; where the first kernels are not faster, more are worth less. At least
+// it has this share of the time that is left.
 constexpr double kShareOfGraph = 0.6, kShareOfGraphAlone = 0.8, kLeastOfGraph = 0.4;
-// What was compiled and computed for the first kernels is there: others take at least this part of their
-// time.
+// The second kernels use objects and outputs of the first, and take at least this share of their time.
 constexpr double kLeastOfFirst = 0.5;
 // The output has the weights twice, in its graph and packed.
 constexpr double kWrittenBytesPerSecond = 3e8;

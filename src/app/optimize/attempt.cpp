@@ -12,7 +12,7 @@
 namespace isomer {
 namespace {
 
-// Of the time that is left, if something is measured; the rest is for looks.
+// The search's share of the time that is left, if something is measured; the rest is for looks.
 constexpr double kShareOfSearch = 0.6;
 // A look while the search goes on, so that there is a best so far: its share of the search's time that is
 // left, and only where four such looks would fit.

@@ -3,7 +3,7 @@
 //
 // This is the one step after which a model is not equal over the reals to the model before. The certificate
 // states what holds: OUT equals IN with these numbers set to zero. Every answer that rests on it says so and
-// counts them (docs/equality.md).
+// counts them (docs/concepts/equality.md).
 #pragma once
 
 #include <cstdint>

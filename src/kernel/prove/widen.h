@@ -3,8 +3,8 @@
 //
 // Over the reals nothing changes: each node computes by its original formula, which is compared part by part,
 // with float32 in place of 16-bit floats. Only rounding changes, which is no part of any proof
-// (docs/equality.md): a node of 16-bit floats rounds every result, and so does the cast in its place for
-// other readers; between them less is rounded. A cast of the model is never dropped: one to 16 bits is a
+// (docs/concepts/equality.md): a node of 16-bit floats rounds every result, and so does the cast in its place
+// for other readers; between them less is rounded. A cast of the model is never dropped: one to 16 bits is a
 // border. So are nodes that make integers or truth values of 16-bit floats.
 #pragma once
 

@@ -21,8 +21,8 @@ struct GeneralInput {
   std::array<Extents, 2> extents = {};  // in the two instances
 };
 
-// "given ...\nleft ...\nright ..." (docs/rules.md). Where all is elementwise, for tensors of every rank up
-// to 4. Error: why the sides fit at no general sizes.
+// "given ...\nleft ...\nright ..." (docs/reference/rules.md). Where all is elementwise, for tensors of every
+// rank up to 4. Error: why the sides fit at no general sizes.
 Result<std::string> general_rule(const Words& words, const std::vector<Term>& left,
                                  const std::vector<Term>& right, const std::vector<GeneralInput>& inputs);
 

@@ -59,7 +59,7 @@ class KeptRules {
                                     const KeepOptions& options);
   // Rules as they are proposed, in this order.
   void decide(GenerateStage& stage, const ProposedRules& proposed, const KeepOptions& options);
-  // A proposed rule as text, below its name (docs/rules.md), and from there.
+  // A proposed rule as text, below its name (docs/reference/rules.md), and from there.
   std::string text_of(const ProposedRule& rule) const;
   Result<ProposedRule> proposed_of(const std::string& text);
   // The state from which another process can continue: rules that were kept, or neither proved nor refuted.

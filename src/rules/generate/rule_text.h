@@ -1,4 +1,4 @@
-// Terms written as the body of a rule (docs/rules.md).
+// Terms written as the body of a rule (docs/reference/rules.md).
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Clauses: the parts of a rule's text, each with its place in the file (docs/rules.md). A clause begins with
-// one of seven words, at the beginning of a line or after a ';', and ends where the next one begins.
+// Clauses: the parts of a rule's text, each with its place in the file (docs/reference/rules.md). A clause
+// begins with one of seven words, at the beginning of a line or after a ';', and ends where the next one
+// begins.
 #pragma once
 
 #include <string>

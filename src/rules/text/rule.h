@@ -1,4 +1,4 @@
-// Rule: two programs claimed equal, as text that people write and read (docs/rules.md).
+// Rule: two programs claimed equal, as text that people write and read (docs/reference/rules.md).
 //
 //   rule conv_enlarge                                # 3×3 convolution = 5×5 with a border of zeros
 //   for k, p = 1 0, 3 1                              # $k and $p stand for these, in turn
