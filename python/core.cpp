@@ -156,6 +156,8 @@ void bind_options(nb::module_& m) {
       .def_rw("as_operator", &L::as_operator)
       .def_rw("fixed_sizes", &L::fixed_sizes)
       .def_rw("threads", &L::threads)
+      .def_rw("budget", &L::budget)
+      .def_rw("tune_seconds", &L::tune_seconds)
       .def_rw("feeds_file", &L::feeds_file)
       .def_rw("seconds", &L::seconds)
       .def_rw("sums", &L::sums)

@@ -34,7 +34,7 @@ is_right = np.allclose(np.array(told.split(), np.float32), expected[0], rtol=1e-
 if importlib.util.find_spec("isomer"):
     import isomer
 
-    module = isomer.load("dense")
+    module = isomer.load_module("dense")
     print("from Python:", module, module(x=x)["y"][0])
     is_right = is_right and np.allclose(module(x=x)["y"], expected, rtol=1e-4)
 print("as numpy computes it" if is_right else f"numpy computes {expected}")

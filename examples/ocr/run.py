@@ -64,7 +64,7 @@ def main():
     pages = [page(number) for number in range(10)]
     for file, sizes in PARTS.values():
         begin = time.perf_counter()
-        prepared = isomer.prepare(MODELS / file, seconds=given.seconds, arguments=f"--shape {sizes} --threads 1")
+        prepared = isomer.prepare(MODELS / file, budget=given.seconds, arguments=f"--shape {sizes} --threads 1")
         print(f"{file}: {'prepared' if prepared else prepared.reason} ({time.perf_counter() - begin:.0f} s)", flush=True)
     expected, before = read(reader(["CPUExecutionProvider"]), pages)
     texts, after = read(reader([isomer.get_ep_name(), "CPUExecutionProvider"]), pages)

@@ -8,7 +8,7 @@ def optimized(model, folder, seconds, judge):
     """The path of the result; its certificate is the same name with .cert. What can't be improved comes back as it was."""
     out = Path(folder).with_suffix("") / "model.onnx"
     out.parent.mkdir(parents=True, exist_ok=True)
-    found = isomer.optimize(model, out, seconds=seconds, judge=judge)
+    found = isomer.optimize(model, out, budget=seconds, judge=judge)
     if not isomer.check(model, out, f"{out}.cert"):
         raise RuntimeError("the checker does not accept the certificate")
     print(found)

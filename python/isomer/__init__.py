@@ -38,7 +38,7 @@ from ._functions import (
     simplify,
 )
 from ._inputs import Runtime
-from ._module import Module, load
+from ._module import Module, load_module
 from ._results import (
     Bench,
     Checked,
@@ -65,7 +65,7 @@ __all__ = [
     "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Exploration", "Gate", "InferenceSession", "Inspection",
     "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Prepared",
     "Proof", "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "compile", "default_cache", "explain", "explore",
-    "gate", "get_ep_name", "get_library_path", "inspect", "load", "optimize", "prepare", "proposers", "prove", "register", "report", "rules", "run",
+    "gate", "get_ep_name", "get_library_path", "inspect", "load_module", "optimize", "prepare", "proposers", "prove", "register", "report", "rules", "run",
     "runtimes", "simplify",
 ]  # fmt: skip
 

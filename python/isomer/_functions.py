@@ -19,6 +19,7 @@ from ._inputs import (
     Tensors,
     Values,
     as_files,
+    budget_seconds,
     certificate_bytes,
     given_tensors,
     is_proto,
@@ -74,13 +75,13 @@ class OptimizeOptions(TypedDict, total=False):
     certificate: PathLike | None
     kernels: bool
     compiler: str
-    seconds: float
+    budget: float | str
     judge: Literal["runtime", "cost", "nodes"]
     min_gain: float
     max_error_growth: float
     max_size_growth: float | None
     simplify: bool
-    fix_sizes: bool
+    fix_shape: bool
     sizes_from: Literal[0, 1]
     strategy: str
     without: Sequence[str]
@@ -89,8 +90,8 @@ class OptimizeOptions(TypedDict, total=False):
     steps: int
     seed: int
     feeds: Feeds | None
-    sizes: Sizes | None
-    values: Values | None
+    shape: Sizes | None
+    value: Values | None
     runtime: Runtime | None
     cache: PathLike | None
     plans: PathLike | None
@@ -108,13 +109,13 @@ def optimize(
     certificate: PathLike | None = None,
     kernels: bool = False,
     compiler: str = "",
-    seconds: float = 300,
+    budget: float | str = 300,
     judge: Literal["runtime", "cost", "nodes"] = "runtime",
     min_gain: float = 1.02,
     max_error_growth: float = 2,
     max_size_growth: float | None = None,
     simplify: bool = False,
-    fix_sizes: bool = False,
+    fix_shape: bool = False,
     sizes_from: Literal[0, 1] = 1,
     strategy: str = "greedy",
     without: Sequence[str] = (),
@@ -123,8 +124,8 @@ def optimize(
     steps: int = 0,
     seed: int = 1,
     feeds: Feeds | None = None,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     runtime: Runtime | None = None,
     cache: PathLike | None = None,
     plans: PathLike | None = None,
@@ -137,15 +138,15 @@ def optimize(
 
     `kernels`: also make kernels, a library beside `out` that `isomer.InferenceSession(out)` finds, where that is faster still; it needs a C++
     `compiler` ("": $CXX, clang++ or g++). A ModelProto then needs `out`, too.
-    `seconds`: limit of the whole run. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing; "nodes" is that cost, and
-    accepts only results with fewer nodes. `min_gain`: a result must be faster by this ratio with 95 % confidence. `max_error_growth`,
-    `max_size_growth`: limits of rounding error and of the file's size, relative to the original's.
-    `simplify`: if no result is faster, keep a simpler one that is not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
+    `budget`: limit of the whole run, in seconds or as the command takes it, "5m". `judge`: "runtime" measures; "cost" is an analytic cost, which
+    measures nothing; "nodes" is that cost, and accepts only results with fewer nodes. `min_gain`: a result must be faster by this ratio with 95 %
+    confidence. `max_error_growth`, `max_size_growth`: limits of rounding error and of the file's size, relative to the original's.
+    `simplify`: if no result is faster, keep a simpler one that is not slower. `fix_shape`: make a model for one size only, that of `shape` or of the
     defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved.
     `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: names of `proposers()`, those that are not used; those that
     are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/reference/rules.md). `steps`:
     proposals to try, for repeatable runs.
-    `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
+    `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `shape`, filled as `value` says ({"sr": 16000}).
     `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/guides/plans.md), a folder
     that is read first and written to. `progress`: called with the current task.
 
@@ -160,9 +161,9 @@ def optimize(
     if judge not in ("runtime", "cost", "nodes"):
         raise ValueError(f"judge is runtime, cost or nodes, not {judge!r}")
     options.judge = getattr(_core.Judge, judge)
-    plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
-             "strategy": strategy, "without": list(without), "only": list(only),
-             "steps": steps, "seed": seed, "sizes": size_texts(sizes), "values": value_texts(values)}  # fmt: skip
+    plain = {"seconds": budget_seconds(budget), "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth,
+             "simplify": simplify, "strategy": strategy, "without": list(without), "only": list(only),
+             "steps": steps, "seed": seed, "sizes": size_texts(shape), "values": value_texts(value)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.runtime = runtime_options(runtime)
@@ -186,9 +187,9 @@ def optimize(
             raise TypeError("optimize with kernels needs `out`: their library goes beside it")
         written = path_of(out, "`out`") if out is not None else folder / "out.onnx"
         proof = path_of(certificate, "`certificate`") if certificate is not None else ""
-        text, found = _core.optimize_file(read, written, proof, fix_sizes, sizes_from, kernels, compiler, options, arrays, progress)
+        text, found = _core.optimize_file(read, written, proof, fix_shape, sizes_from, kernels, compiler, options, arrays, progress)
         report = json.loads(text)
-        is_same = report["result"] == "unchanged" and not fix_sizes
+        is_same = report["result"] == "unchanged" and not fix_shape
         result: Any = model if is_in_memory and is_same else _load(written) if is_in_memory else written
     return Optimized(report["result"], report["reason"], result, found, interval_of(report, "ratio"), report["nodes_in"], report["nodes_out"], report)
 
@@ -199,7 +200,7 @@ def simplify(
     out: PathLike | None = None,
     *,
     certificate: PathLike | None = None,
-    seconds: float = 60,
+    budget: float | str = 60,
     sizes_from: Literal[0, 1] = 1,
     progress: Progress | None = None,
 ) -> Optimized[onnx.ModelProto]: ...
@@ -209,7 +210,7 @@ def simplify(
     out: PathLike,
     *,
     certificate: PathLike | None = None,
-    seconds: float = 60,
+    budget: float | str = 60,
     sizes_from: Literal[0, 1] = 1,
     progress: Progress | None = None,
 ) -> Optimized[Path]: ...
@@ -218,7 +219,7 @@ def simplify(
     out: PathLike | None = None,
     *,
     certificate: PathLike | None = None,
-    seconds: float = 60,
+    budget: float | str = 60,
     sizes_from: Literal[0, 1] = 1,
     progress: Progress | None = None,
 ) -> Optimized[Any]:
@@ -231,7 +232,7 @@ def simplify(
     >>> isomer.simplify(model)
     <Optimized: improved, 3 nodes -> 1>
     """
-    return optimize(model, out, certificate=certificate, seconds=seconds, sizes_from=sizes_from, progress=progress, judge="nodes")
+    return optimize(model, out, certificate=certificate, budget=budget, sizes_from=sizes_from, progress=progress, judge="nodes")
 
 
 def _load(path: Path) -> onnx.ModelProto:
@@ -244,17 +245,17 @@ def prove(
     a: PathLike | onnx.ModelProto,
     b: PathLike | onnx.ModelProto,
     *,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     sizes_from: Literal[0, 1] = 1,
-    seconds: float = 300,
+    budget: float | str = 300,
     certificate: bytes | PathLike | None = None,
     progress: Progress | None = None,
 ) -> Proof:
     """Whether two models are equal for all inputs (docs/concepts/equality.md says in which sense): proved, refuted or undecided.
 
-    Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `sizes`: the question is about these only.
-    `values`: inputs that are fixed, {"sr": 16000}; the models are compared as models without them. `sizes_from`: open sizes are at least this.
+    Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `shape`: the question is about these only.
+    `value`: inputs that are fixed, {"sr": 16000}; the models are compared as models without them. `sizes_from`: open sizes are at least this.
     `certificate`: tried first, a proof that need not be found. Ctrl-C makes it undecided.
 
     >>> import isomer, onnx
@@ -267,8 +268,8 @@ def prove(
     ('refuted', ['x'])
     """
     with as_files(a, b) as (first, second):
-        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values), sizes_from)
-        text, proof, example = _core.prove(one, two, seconds, certificate_bytes(certificate), progress)
+        one, two = _core.load_pair(first, second, size_texts(shape), value_texts(value), sizes_from)
+        text, proof, example = _core.prove(one, two, budget_seconds(budget), certificate_bytes(certificate), progress)
     report = json.loads(text)
     return Proof(report["verdict"], report["why"], proof, made_tensors(example), report)
 
@@ -278,13 +279,13 @@ def check(
     out: PathLike | onnx.ModelProto,
     certificate: bytes | PathLike,
     *,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     sizes_from: Literal[0, 1] = 1,
 ) -> Checked:
     """Whether a certificate proves that `out` equals `model`: every step of it is proved again, nothing is searched.
 
-    `sizes`, `values`: that the certificate is about, if it was made by `prove` with them, or with `fix_sizes`. `sizes_from=0`: a certificate
+    `shape`, `value`: that the certificate is about, if it was made by `prove` with them, or with `fix_shape`. `sizes_from=0`: a certificate
     that does not cover open sizes of 0 is rejected.
 
     >>> import isomer, onnx
@@ -296,7 +297,7 @@ def check(
     False
     """
     with as_files(model, out) as (first, second):
-        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values), sizes_from)
+        one, two = _core.load_pair(first, second, size_texts(shape), value_texts(value), sizes_from)
         text = _core.check(one, two, certificate_bytes(certificate))
     report = json.loads(text)
     return Checked(report["verdict"] == "accepted", report["reason"], report)
@@ -322,8 +323,8 @@ def report(
     found: Optimized[Any] | None = None,
     measure: bool = True,
     feeds: Feeds | None = None,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     seed: int = 1,
     runtime: Runtime | None = None,
     progress: Progress | None = None,
@@ -341,7 +342,7 @@ def report(
     True
     """
     options = _core.ReportOptions()
-    options.measure, options.seed, options.sizes, options.values = measure, seed, size_texts(sizes), value_texts(values)
+    options.measure, options.seed, options.sizes, options.values = measure, seed, size_texts(shape), value_texts(value)
     options.runtime = runtime_options(runtime)
     if found is not None:
         options.optimized = json.dumps(found.report)
@@ -360,8 +361,8 @@ def compare(
     *,
     engine: Literal["reference", "runtime"] = "runtime",
     feeds: Feeds | None = None,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     tolerance: float | None = None,
     seed: int = 1,
     runtime: Runtime | None = None,
@@ -370,7 +371,7 @@ def compare(
     """How far apart the outputs of two models are on one input, and where the models part first.
 
     `engine`: "reference" computes by the operators' own formulas, slowly. `tolerance`: relative to the largest value; None for what is usual
-    for the type. `feeds`: arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
+    for the type. `feeds`: arrays by name or an npz file; without them they are made up, at `shape`, filled as `value` says ({"sr": 16000}).
 
     >>> import isomer, onnx
     >>> def model(body):
@@ -382,7 +383,7 @@ def compare(
     """
     options = _core.CompareOptions()
     options.engine = _engine(engine, ("reference", "runtime"))
-    options.tolerance, options.seed, options.sizes, options.values = tolerance, seed, size_texts(sizes), value_texts(values)
+    options.tolerance, options.seed, options.sizes, options.values = tolerance, seed, size_texts(shape), value_texts(value)
     options.runtime = runtime_options(runtime)
     arrays = set_feeds(options, feeds)
     with as_files(a, b) as (first, second):
@@ -396,8 +397,8 @@ def bench(
     seconds: float = 20,
     clock: Literal["auto", "wall", "cpu"] = "auto",
     feeds: Feeds | None = None,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     seed: int = 0,
     runtime: Runtime | None = None,
     cache: PathLike | None = None,
@@ -406,7 +407,7 @@ def bench(
     """How fast models are on a runtime; each but the first one is compared with the first, in pairs (docs/concepts/judge.md).
 
     `seconds`: of one comparison, at most. `clock`: "auto" is CPU time with one thread, else wall time. `feeds`: arrays by name or an npz file;
-    without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}). `cache`: a file of comparisons that need not be made again.
+    without them they are made up, at `shape`, filled as `value` says ({"sr": 16000}). `cache`: a file of comparisons that need not be made again.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { y = Tanh(x) }')
@@ -416,7 +417,7 @@ def bench(
     """
     options = _core.BenchOptions()
     options.clock = _clock(clock)
-    options.seconds, options.seed, options.sizes, options.values = seconds, seed, size_texts(sizes), value_texts(values)
+    options.seconds, options.seed, options.sizes, options.values = seconds, seed, size_texts(shape), value_texts(value)
     options.runtime = runtime_options(runtime)
     if cache is not None:
         options.cache = path_of(cache, "a cache")
@@ -443,14 +444,14 @@ def explore(
     output: PathLike | None = None,
     this_machine: bool = False,
     seconds: float = 5,
-    prove_seconds: float = 60,
+    budget: float | str = 60,
     min_gain: float = 1.02,
     clock: Literal["auto", "wall", "cpu"] = "auto",
     control: bool = False,
     records: PathLike | None = None,
     feeds: Feeds | None = None,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     seed: int = 0,
     runtime: Runtime | None = None,
     progress: Progress | None = None,
@@ -458,10 +459,10 @@ def explore(
     """Finds by trials which of ONNX Runtime's passes and settings help a model (docs/guides/explore.md).
 
     `objective`: the quantity to improve; "load-time" makes a model that loads faster, written to `output`, `this_machine`: one for processors like
-    this one only; `prove_seconds`: for proving it equal. `mode`: "fast" combines all that help alone with 95 % confidence, "mixed" adds passes
+    this one only; `budget`: for proving it equal. `mode`: "fast" combines all that help alone with 95 % confidence, "mixed" adds passes
     greedily while that helps, "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: the least gain.
     `control`: measure passes that change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz
-    file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
+    file; without them they are made up, at `shape`, filled as `value` says ({"sr": 16000}).
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { a = Identity(x) y = Tanh(a) }')
@@ -470,8 +471,8 @@ def explore(
     True
     """
     options = _core.ExploreOptions()
-    plain = {"objective": objective, "mode": mode, "this_machine": this_machine, "seconds": seconds, "prove_seconds": prove_seconds,
-             "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(sizes), "values": value_texts(values)}  # fmt: skip
+    plain = {"objective": objective, "mode": mode, "this_machine": this_machine, "seconds": seconds, "prove_seconds": budget_seconds(budget),
+             "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(shape), "values": value_texts(value)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.clock, options.runtime = _clock(clock), runtime_options(runtime)
@@ -496,11 +497,11 @@ def gate(
     equal: bool = False,
     certificate: bytes | PathLike | None = None,
     seconds: float = 60,
-    prove_seconds: float = 300,
+    budget: float | str = 300,
     clock: Literal["auto", "wall", "cpu"] = "auto",
     feeds: Feeds | None = None,
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     seed: int = 0,
     runtime: Runtime | None = None,
     base_runtime: Runtime | None = None,
@@ -509,7 +510,7 @@ def gate(
     """Whether `candidate` may take the place of `base`: a check for CI.
 
     `min_ratio`: how fast it has to be, of the base's speed. `equal`: it must be proved equal, too; `certificate` is tried first. `seconds`: of
-    measuring, at most; `prove_seconds`: of proving. `base_runtime`: of the base, if it is another one: give the same model twice to compare two
+    measuring, at most; `budget`: of proving. `base_runtime`: of the base, if it is another one: give the same model twice to compare two
     versions of a runtime.
 
     >>> import isomer, onnx
@@ -522,8 +523,8 @@ def gate(
     """
     options = _core.GateOptions()
     options.min_ratio, options.equal, options.clock = min_ratio, equal, _clock(clock)
-    options.seconds, options.prove_seconds, options.seed = seconds, prove_seconds, seed
-    options.sizes, options.values = size_texts(sizes), value_texts(values)
+    options.seconds, options.prove_seconds, options.seed = seconds, budget_seconds(budget), seed
+    options.sizes, options.values = size_texts(shape), value_texts(value)
     options.runtime = runtime_options(runtime)
     if base_runtime is not None:
         options.base_runtime = runtime_options(base_runtime)
@@ -535,7 +536,7 @@ def gate(
     return Gate(report["verdict"], report["line"], interval_of(report["speed"], "ratio"), markdown, report)
 
 
-def inspect(model: PathLike | onnx.ModelProto, *, sizes: Sizes | None = None) -> Inspection:
+def inspect(model: PathLike | onnx.ModelProto, *, shape: Sizes | None = None) -> Inspection:
     """What a model is: operators, shapes, floating-point operations, and which nodes have no meaning here, with the reason.
 
     >>> import isomer, onnx
@@ -544,11 +545,11 @@ def inspect(model: PathLike | onnx.ModelProto, *, sizes: Sizes | None = None) ->
     <Inspection: 1 nodes, opset 17, 0 bytes of weights, 0 nodes without a meaning here>
     >>> isomer.inspect(model).inputs
     [Port(name='x', type='float', shape=['N', 3])]
-    >>> isomer.inspect(model, sizes={"N": 8}).flops
+    >>> isomer.inspect(model, shape={"N": 8}).flops
     24
     """
     with as_files(model) as (file,):
-        report = json.loads(_core.inspect(_core.load(file, []), size_texts(sizes)))
+        report = json.loads(_core.inspect(_core.load(file, []), size_texts(shape)))
     inputs, outputs = ([Port(p["name"], p["type"], p["shape"]) for p in report[key]] for key in ("inputs", "outputs"))
     operators = {f"{o['domain']}.{o['op']}" if o["domain"] else o["op"]: o["count"] for o in report["operators"]}
     return Inspection(
@@ -563,41 +564,45 @@ def compile(
     *,
     name: str = "model",
     target: Literal["native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "wasm32"] = "native",
-    sizes: Sizes | None = None,
-    values: Values | None = None,
+    shape: Sizes | None = None,
+    value: Values | None = None,
     compiler: str = "",
-    schedules: str = "",
+    schedule: str = "",
     as_operator: bool = False,
     fixed_sizes: bool = False,
     threads: int = 1,
     feeds: Feeds | None = None,
+    budget: float | str = 300,
+    tune: float | str = 0,
     seconds: float = 5,
     sums: Literal["", "fast", "short", "F(2,3)", "direct"] = "",
     max_error_growth: float = 2,
     runtime: Runtime | None = None,
 ) -> Compiled:
-    """Makes a library of a model in `folder`, which needs no runtime (docs/guides/compile.md); `load` gives it back as a function.
+    """Makes a library of a model in `folder`, which needs no runtime (docs/guides/compile.md); `load_module` gives it back as a function.
 
-    `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
-    open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text. `as_operator`: also
-    model.onnx, in which the regions that are faster so are operators of ONNX Runtime. It runs at every size, and is faster at `sizes`;
-    `fixed_sizes`: it is for these alone. `threads`: of a run, where `load` says nothing else. `seconds`: of comparing it
+    `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `shape`: of inputs, where the model leaves them
+    open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedule`: how loops run, as text. `as_operator`: also
+    model.onnx, in which the regions that are faster so are operators of ONNX Runtime. It runs at every size, and is faster at `shape`;
+    `fixed_sizes`: it is for these alone. `threads`: of a run, where `load_module` says nothing else. `budget`: limit of the whole run, in seconds or as
+    the command takes it, "5m"; `tune`: the time for finding faster schedules, beyond it. `seconds`: of comparing it
     with that runtime, which has as many threads; 0: it is not compared. `feeds`: inputs to compare with, arrays by name or an npz file; without
-    them they are made up, filled as `values` says. `sums`: how products are added up; without it the first way whose rounding error is at most
+    them they are made up, filled as `value` says. `sums`: how products are added up; without it the first way whose rounding error is at most
     `max_error_growth` times the runtime's (0: it is not measured).
 
     >>> import isomer, onnx, tempfile
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }')
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     compiled = isomer.compile(model, folder, sizes={"N": 100}, target="x86-64-v3", seconds=0)
+    ...     compiled = isomer.compile(model, folder, shape={"N": 100}, target="x86-64-v3", seconds=0)
     >>> len(compiled.nests)
     1
     """
     options = _core.CompileOptions()
-    options.name, options.target, options.compiler, options.schedules = name, target, compiler, schedules
-    options.sizes, options.values = size_texts(sizes), value_texts(values)
+    options.name, options.target, options.compiler, options.schedules = name, target, compiler, schedule
+    options.sizes, options.values = size_texts(shape), value_texts(value)
     options.as_operator, options.fixed_sizes = as_operator, fixed_sizes
     options.seconds, options.runtime = seconds, runtime_options(runtime)
+    options.budget, options.tune_seconds = budget_seconds(budget), budget_seconds(tune, "tune")
     options.sums, options.max_error_growth, options.threads = sums, max_error_growth, threads
     arrays = set_feeds(options, feeds)
     place = path_of(folder, "`folder`")

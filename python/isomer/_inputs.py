@@ -7,6 +7,7 @@ import dataclasses
 import glob
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,6 +92,19 @@ def runtime_options(runtime: Runtime | None) -> _core.RuntimeOptions:
     if runtime.library is None and runtime.name in _PACKAGES:
         options.library = runtime_libraries().get(_PACKAGES[runtime.name][0], "")
     return options
+
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def budget_seconds(budget: float | str, name: str = "budget") -> float:
+    """A time as the command takes it: 90, "90s", "5m", "1h"."""
+    if not isinstance(budget, str):
+        return float(budget)
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)([smh]?)\s*", budget)
+    if parts is None:
+        raise ValueError(f'{name} is a number of seconds, or a time such as "30s", "5m" or "1h", not {budget!r}')
+    return float(parts[1]) * _UNITS[parts[2]]
 
 
 def size_texts(sizes: Sizes | None) -> list[str]:

@@ -180,7 +180,7 @@ class Module:
         return {p.name: array for p, array in zip(self.outputs, self._made, strict=True)}
 
 
-def load(folder: str | os.PathLike[str], *, threads: int | None = None) -> Module:
+def load_module(folder: str | os.PathLike[str], *, threads: int | None = None) -> Module:
     """A compiled model of the folder that `compile`, or `isomer compile`, has written.
 
     `threads`: of a run, the caller's included; None: the number given to `compile`.
@@ -189,7 +189,7 @@ def load(folder: str | os.PathLike[str], *, threads: int | None = None) -> Modul
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) { y = Relu(x) }')
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     compiled = isomer.compile(model, folder)
-    ...     module = isomer.load(folder)
+    ...     module = isomer.load_module(folder)
     >>> module
     <Module model: x float[3] -> y float[3]>
     >>> module.set_input("x", numpy.array([-1, 0, 2], numpy.float32))

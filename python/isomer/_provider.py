@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import onnxruntime
 
-from ._inputs import PathLike, as_files
+from ._inputs import PathLike, as_files, budget_seconds
 
 if TYPE_CHECKING:
     import onnx
@@ -63,21 +63,21 @@ class Prepared:
         return self.is_used
 
 
-def prepare(model: PathLike | onnx.ModelProto, *, seconds: float = 300, arguments: str = "", anew: bool = False) -> Prepared:
+def prepare(model: PathLike | onnx.ModelProto, *, budget: float | str = 300, arguments: str = "", anew: bool = False) -> Prepared:
     """Prepares a model for the provider: what `isomer optimize --kernels` makes of it is kept in the cache.
 
-    Sessions with the provider then run it, whether they load the model from a file or from bytes. `seconds`: for all of it. `arguments`: more
-    options of `isomer optimize`, such as "--shape x=1x3x48x320". `anew`: also if it was prepared before.
+    Sessions with the provider then run it, whether they load the model from a file or from bytes. `budget`: for all of it, in seconds or as
+    the command takes it, "5m". `arguments`: more options of `isomer optimize`, such as "--shape x=1x3x48x320". `anew`: also if it was prepared before.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Relu(x) }')
-    >>> bool(isomer.prepare(model, seconds=10))                                     # nothing is faster than that
+    >>> bool(isomer.prepare(model, budget=10))                                      # nothing is faster than that
     False
     """
     register()
     with as_files(model) as (file,), tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report"
-        options = {"prepare": "anew" if anew else "on_first_load", "budget": f"{seconds}s", "arguments": arguments, "report": str(report)}
+        options = {"prepare": "anew" if anew else "on_first_load", "budget": f"{budget_seconds(budget)}s", "arguments": arguments, "report": str(report)}
         quiet = onnxruntime.SessionOptions()
         quiet.log_severity_level = 3
         onnxruntime.InferenceSession(str(file), quiet, providers=[(_NAME, options), "CPUExecutionProvider"])

@@ -204,7 +204,7 @@ def check_calls():
     small = branches(1, channels=8, size=8)
     onnx.save(small, "small.onnx")
     # On the runtime, from file to file.
-    found = isomer.optimize(pathlib.Path("small.onnx"), "out.onnx", seconds=30)
+    found = isomer.optimize(pathlib.Path("small.onnx"), "out.onnx", budget=30)
     assert found.model == pathlib.Path("out.onnx") and found.result in ("improved", "unchanged") and found.report["runtime"]["version"], found
     assert isomer.check("small.onnx", "out.onnx", "out.onnx.cert") and isomer.prove(small, "out.onnx")
     # Feeds and outputs as arrays, of several types; what is not contiguous is what it looks like.
@@ -221,13 +221,14 @@ def check_calls():
         assert back.dtype == dtype and (back == given).all()
         back[0] = 1  # its own memory
     # A model for one size, and a result that is the model itself.
-    fixed = isomer.optimize(same, judge="cost", fix_sizes=True, sizes={"N": 7})
-    assert fixed.model.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 7 and isomer.check(same, fixed.model, fixed.certificate, sizes={"N": 7})
+    fixed = isomer.optimize(same, judge="cost", fix_shape=True, shape={"N": 7})
+    assert fixed.model.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 7 and isomer.check(same, fixed.model, fixed.certificate, shape={"N": 7})
     assert isomer.optimize(same, judge="cost").result != "unchanged" or isomer.optimize(same, judge="cost").model is same
     # What is wrong is said.
     assert "missing.onnx" in str(raised(isomer.BadInput, lambda: isomer.inspect("missing.onnx")))
     raised(ValueError, lambda: isomer.optimize(small, strategy="best", judge="cost"))
     raised(ValueError, lambda: isomer.optimize(small, judge="coin"))
+    raised(ValueError, lambda: isomer.optimize(small, budget="soon"))
     raised(TypeError, lambda: isomer.optimize("small.onnx"))
     raised(TypeError, lambda: isomer.inspect(3))
     raised(TypeError, lambda: bool(isomer.compare(small, small, engine="reference")))
@@ -252,12 +253,12 @@ def check_threads():
     def fail(now):
         raise LookupError(now)
 
-    raised(LookupError, lambda: isomer.optimize(branches(2, size=28), progress=fail, seconds=30))
+    raised(LookupError, lambda: isomer.optimize(branches(2, size=28), progress=fail, budget="30s"))
 
 
 INTERRUPTED = """
 import isomer, sys, onnx
-found = isomer.optimize(sys.argv[1], "best.onnx", seconds=300, progress=lambda now: print(now, flush=True))
+found = isomer.optimize(sys.argv[1], "best.onnx", budget="5m", progress=lambda now: print(now, flush=True))
 assert found.report["stopped_by"] == "interrupt", found.report["stopped_by"]
 assert isomer.check(sys.argv[1], "best.onnx", found.certificate)
 print("best so far:", found)
