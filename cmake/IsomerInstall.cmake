@@ -22,7 +22,10 @@ target_include_directories(isomer_shared INTERFACE "$<BUILD_INTERFACE:${CMAKE_SO
 # isomer.map leaves only the public functions: the other folders are compiled as for the programs, and the standard library's
 # templates are visible wherever they are used.
 set(map "${CMAKE_SOURCE_DIR}/cmake/isomer.map")
-set(headers include/isomer/isomer_c.h include/isomer/isomer.h)
+set(headers include/isomer/isomer_c.h)
+foreach(header IN ITEMS isomer model optimize prove compile tools)
+  list(APPEND headers include/isomer/${header}.h)
+endforeach()
 if(NOT ISOMER_PUBLIC_CXX)
   set(map "${CMAKE_SOURCE_DIR}/cmake/isomer_c.map")
   set(headers include/isomer/isomer_c.h)

@@ -30,7 +30,8 @@ typedef enum isomer_status {
   ISOMER_NOT_MODELLED = 2,
   ISOMER_RUNTIME_FAILED = 3,
   ISOMER_OUT_OF_MEMORY = 4,
-  ISOMER_INTERNAL_ERROR = 5
+  ISOMER_INTERNAL_ERROR = 5,
+  ISOMER_STOPPED = 6 /* by the caller, where nothing can be given back */
 } isomer_status;
 
 ISOMER_API const char* isomer_version(void);

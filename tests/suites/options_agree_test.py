@@ -14,7 +14,7 @@ COMMANDS = ("optimize", "simplify", "prove", "check", "compare", "bench", "explo
 RUNTIME = {"runtime", "runtime_library", "threads", "optimization_level", "disable_optimizer", "runtime_config", "runtime_config_file", "config",
            "custom_op_library", "memory_limit", "timeout"}
 TERMINAL = {"help", "json", "quiet", "log", "verbose", "trace"}
-# Of Python alone, and why.
+# Only Python has these, for a reason.
 IN_PYTHON = {
     "progress": "a function that is called",
     "base_runtime": "gate has --runtime-library twice",
@@ -22,7 +22,7 @@ IN_PYTHON = {
     "engine": "run and compare: --engine and --arithmetic are one argument",
     "measure": "report: --widths",
 }
-# Of the commands alone, and why.
+# Only the commands have these, for a reason.
 IN_COMMANDS = {
     "output": "an argument without a name: out, folder",
     "operators": "not there yet",
@@ -30,7 +30,7 @@ IN_COMMANDS = {
     "save_input": "prove: the result has it",
     "markdown": "gate: the result has it",
     "node_data": "bench: not there yet", "by_position": "prove: not there yet", "exact_constants": "prove: not there yet",
-    "require_gain": "optimize: the result says whether it gained", "cache_size": "optimize: of the command's own cache",
+    "require_gain": "optimize: the result says whether it gained", "cache_size": "optimize: it limits the cache of the command",
     "keep_denormals": "optimize: the proposer `denormals` in `without`",
     "arithmetic": "run: see engine", "widths": "report: see measure",
     "show": "compile: the result has them", "tune_search": "compile: not there yet", "tuning": "compile: not there yet",

@@ -67,6 +67,19 @@ TEST_F(ApiTest, AModelThatWasOnlyLoadedIsSavedByteByByte) {
   EXPECT_EQ(bytes(relu_), bytes(folder() / "copy.onnx"));
 }
 
+TEST_F(ApiTest, AModelInMemoryIsTheOneInItsFile) {
+  const Model loaded = load(twice_), parsed = parse(serialize(loaded));
+  EXPECT_EQ(prove_equal(loaded, parsed).verdict, Verdict::Proved);
+  EXPECT_EQ(inspect(parsed).nodes, inspect(loaded).nodes);
+  const Optimized found = optimize(parsed, by_cost());
+  EXPECT_EQ(found.result, Optimized::Result::Improved);
+  EXPECT_EQ(inspect(parse(serialize(found.model))).nodes, 1U);
+  std::vector<std::byte> torn = serialize(loaded);
+  torn.resize(torn.size() / 2);
+  EXPECT_EQ(kind_of([&] { parse(torn); }), ErrorKind::BadInput);
+  EXPECT_EQ(kind_of([&] { parse({}, {.sizes = {"N=2"}}); }), ErrorKind::BadInput);
+}
+
 TEST_F(ApiTest, AFileThatChangedSinceItWasLoadedIsRefused) {
   const std::string path = folder().model("changing.onnx", kTwice);
   const Model model = load(path);

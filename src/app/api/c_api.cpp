@@ -64,7 +64,8 @@ static_assert(static_cast<int>(api::ErrorKind::BadInput) == ISOMER_BAD_INPUT &&
               static_cast<int>(api::ErrorKind::NotModelled) == ISOMER_NOT_MODELLED &&
               static_cast<int>(api::ErrorKind::Runtime) == ISOMER_RUNTIME_FAILED &&
               static_cast<int>(api::ErrorKind::OutOfMemory) == ISOMER_OUT_OF_MEMORY &&
-              static_cast<int>(api::ErrorKind::Internal) == ISOMER_INTERNAL_ERROR);
+              static_cast<int>(api::ErrorKind::Internal) == ISOMER_INTERNAL_ERROR &&
+              static_cast<int>(api::ErrorKind::Stopped) == ISOMER_STOPPED);
 static_assert(static_cast<int>(api::Verdict::Proved) == ISOMER_PROVED &&
               static_cast<int>(api::Verdict::Refuted) == ISOMER_REFUTED &&
               static_cast<int>(api::Verdict::Undecided) == ISOMER_UNDECIDED);

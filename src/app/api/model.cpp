@@ -12,6 +12,7 @@
 #include "app/inputs/sized_model.h"
 #include "io/npz/npz.h"
 #include "io/onnx/fixed_values.h"
+#include "io/onnx/read.h"
 #include "io/onnx/size_arguments.h"
 #include "model/graph/text/operator_text.h"
 #include "runtime/engines/engines.h"
@@ -270,6 +271,26 @@ void save(const Model& model, const fs::path& path) {
     if (!state.is_whole_file()) return take(write_model(state.model, path));
     check_file(state);
     return take(copy_model(state.model, state.file, path));
+  });
+}
+
+Model parse(std::span<const std::byte> bytes, const LoadOptions& options) {
+  return guarded([&] {
+    if (!options.sizes.empty() || options.assume_sizes || !options.values.empty())
+      throw Error(ErrorKind::BadInput, "sizes and values are for models in files: save the bytes, then load");
+    auto state = std::make_shared<Model::State>();
+    state->model = take(read_model_bytes(bytes));
+    state->model.graph.opsets.own = own_operators(options.operators);
+    set_sizes_from(state->model.graph, options.sizes_from);
+    return Model(std::move(state));
+  });
+}
+
+std::vector<std::byte> serialize(const Model& model) {
+  return guarded([&] {
+    const std::string bytes = take(model_bytes(model.state().model));
+    const auto* first = reinterpret_cast<const std::byte*>(bytes.data());
+    return std::vector<std::byte>(first, first + bytes.size());
   });
 }
 

@@ -66,6 +66,29 @@ TEST(ExternalData, OutlivesTheModelAndTheFile) {
   EXPECT_EQ(weight.as<float>()[2], 3.0f);
 }
 
+// Bytes have no folder, so the name of a file in them is not followed: not into the current one either.
+TEST(ExternalData, OfBytesAloneIsRefused) {
+  const ScratchDirectory box;
+  box.write("w.bin", kWeights);
+  const std::string bytes = add_model(external_tensor("w.bin")).SerializeAsString();
+  ASSERT_TRUE(read_model_bytes(std::as_bytes(std::span(bytes)), box.path()).ok());
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(box.path());
+  const auto alone = read_model_bytes(std::as_bytes(std::span(bytes)));
+  std::filesystem::current_path(before);
+  ASSERT_FALSE(alone.ok());
+  EXPECT_NE(alone.error().message.find("no other file may be"), std::string::npos) << alone.error().message;
+}
+
+// What has data in other files is no model in bytes.
+TEST(ExternalData, IsNotPutIntoBytes) {
+  const ScratchDirectory box;
+  box.write("w.bin", kWeights);
+  const auto model = read(add_model(external_tensor("w.bin")), box.path());
+  ASSERT_TRUE(model.ok());
+  EXPECT_FALSE(model_bytes(*model).ok());
+}
+
 TEST(ExternalData, RefusesToLeaveTheDirectory) {
   const ScratchDirectory around;
   around.write("secret.bin", kWeights);

@@ -37,6 +37,9 @@ std::uint64_t external_bytes(const Model& model);
 // file that the model was read from.
 Status write_model(const Model& model, const std::filesystem::path& path);
 
+// The model as the bytes of a file. Error: it has data in other files, or more than 2 GiB.
+Result<std::string> model_bytes(const Model& model);
+
 // The bytes of the file `from`, which the model was read from, as another file, as atomically; if it has
 // external data, which would not be found from elsewhere, the model is written anew.
 Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path);

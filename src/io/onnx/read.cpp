@@ -172,10 +172,18 @@ Result<Model> read_model_at(const std::filesystem::path& path, const InferOption
   return read_file(path, &fixed);
 }
 
-Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {
-  ISOMER_TRY(Model model, read_bytes(bytes, ExternalFiles(directory)));
+static Result<Model> read_checked(std::span<const std::byte> bytes, ExternalFiles files) {
+  ISOMER_TRY(Model model, read_bytes(bytes, std::move(files)));
   ISOMER_TRY_DO(check_input_types(model.graph));
   return model;
+}
+
+Result<Model> read_model_bytes(std::span<const std::byte> bytes) {
+  return read_checked(bytes, ExternalFiles());
+}
+
+Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {
+  return read_checked(bytes, ExternalFiles(directory));
 }
 
 Result<Graph> read_program(std::string_view bytes) {

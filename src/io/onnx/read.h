@@ -1,4 +1,4 @@
-// The reader's entry for bytes that are in memory already: what the fuzzer and tests feed.
+// The reader's entry for bytes that are in memory already.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,9 @@
 
 namespace isomer {
 
-// As read_model, with external data beneath the directory.
+// As read_model. Without a directory a tensor whose data is in another file is an error.
+Result<Model> read_model_bytes(std::span<const std::byte> bytes);
+// With external data beneath the directory.
 Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory);
 
 }  // namespace isomer

@@ -188,12 +188,13 @@ Status copy_model(const Model& model, const std::filesystem::path& from, const s
   return is_alone ? copy_file(*model.shell, from, path) : write_model(model, path);
 }
 
-Result<std::string> write_program(const Graph& graph) {
-  const Model model{.graph = graph, .ir_version = kProgramIr, .node_count = 0, .shell = {}};
-  const auto shell = make_shell(model);
+Result<std::string> model_bytes(const Model& model) {
+  const auto shell = model.shell ? model.shell : make_shell(model);
   ModelOut out;
   ISOMER_TRY_DO(fill(out, model, *shell));
-  if (!out.external.empty()) return Error{"a program has no data in other files"};
+  if (!out.external.empty()) return Error{"the model has data in other files"};
+  if (const std::uint64_t size = model_size(out); size > kLargestModelBytes)
+    return Error{fmt::format("the model would have {} bytes, over protobuf's 2 GiB", size)};
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream text(&bytes);
@@ -201,6 +202,10 @@ Result<std::string> write_program(const Graph& graph) {
     write_messages(out, stream);
   }
   return bytes;
+}
+
+Result<std::string> write_program(const Graph& graph) {
+  return model_bytes({.graph = graph, .ir_version = kProgramIr, .node_count = 0, .shell = {}});
 }
 
 Status write_model(const Model& model, const std::filesystem::path& path) {
