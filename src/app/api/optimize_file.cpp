@@ -24,7 +24,7 @@ namespace {
 
 // Shares of the time, with kernels. The first kernels are measured by then: most models take a third, and
 // where the compiler takes longer, to stop it is a waste.
-constexpr double kShareOfFirst = 0.7;
+constexpr double kShareOfFirst = 0.8;
 // The search for a graph ends by then; where the first kernels are not faster, more are worth less. At least
 // it has this share of the time that is left.
 constexpr double kShareOfGraph = 0.6, kShareOfGraphAlone = 0.8, kLeastOfGraph = 0.4;

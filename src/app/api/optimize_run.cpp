@@ -63,7 +63,7 @@ constexpr double kShareOfInputs = 0.25;  // of the time, to look for inputs that
 
 OptimizeRun::OptimizeRun(const OptimizeOptions& options)
     : options_(options), limit_(options.stop, checked_seconds(options.seconds)) {
-  request_.seconds = options.seconds;
+  request_.seconds = checked_seconds(options.seconds);
   request_.search.limit = limit_.limit();
   request_.waits = !options.may_leave_thread;
   request_.measure = options.judge == Judge::Runtime;
@@ -75,7 +75,7 @@ OptimizeRun::OptimizeRun(const OptimizeOptions& options)
 }
 
 void OptimizeRun::end_graph_at(double seconds) {
-  request_.seconds = std::min(seconds, options_.seconds);
+  request_.seconds = std::min(seconds, checked_seconds(options_.seconds));
   limit_.limit()->end_at(request_.seconds);
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "optimizer/search/steps.h"
-
 namespace isomer {
 namespace {
 
@@ -126,8 +124,7 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
   const double end = request_.search.limit->spent() + seconds;
   const auto left = [&] { return std::max(0.0, end - request_.search.limit->spent()); };
   if (trials_ == nullptr) {
-    const std::uintmax_t before = bytes_of_constants(model_.graph), after = bytes_of_constants(draft.graph);
-    look.bytes = bytes_in_ + after - std::min(before, bytes_in_ + after);
+    ISOMER_TRY(look.bytes, written_bytes(with_graph(model_, draft.graph), request_.scratch));
     if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most) return too_large(most);
     return look;
   }

@@ -37,6 +37,9 @@ std::uint64_t external_bytes(const Model& model);
 // file that the model was read from.
 Status write_model(const Model& model, const std::filesystem::path& path);
 
+// The size of the files that write_model would write.
+Result<std::uint64_t> written_bytes(const Model& model, const std::filesystem::path& path);
+
 // The model as the bytes of a file. Error: it has data in other files, or more than 2 GiB.
 Result<std::string> model_bytes(const Model& model);
 

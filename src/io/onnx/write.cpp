@@ -119,6 +119,8 @@ Status plan_data(ModelOut& out, DataPlan& plan, const std::string& location) {
   return Done{};
 }
 
+std::filesystem::path data_of(std::filesystem::path path) { return path += ".data"; }
+
 Status write(const Model& model, const ModelShell& shell, const std::filesystem::path& path) {
   std::vector<FileIdentity> sources = shell.sources;
   for (const auto& [location, file] : shell.files->files()) sources.push_back(file.identity);
@@ -126,8 +128,7 @@ Status write(const Model& model, const ModelShell& shell, const std::filesystem:
 
   ModelOut out;
   ISOMER_TRY_DO(fill(out, model, shell));
-  std::filesystem::path data_path = path;
-  data_path += ".data";
+  const std::filesystem::path data_path = data_of(path);
   DataPlan plan(*shell.files);
   ISOMER_TRY_DO(plan_data(out, plan, data_path.filename().native()));
   if (const std::uint64_t bytes = model_size(out); bytes > kLargestModelBytes) {
@@ -186,6 +187,15 @@ std::uint64_t external_bytes(const Model& model) {
 Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path) {
   const bool is_alone = model.shell && model.shell->files->files().empty();
   return is_alone ? copy_file(*model.shell, from, path) : write_model(model, path);
+}
+
+Result<std::uint64_t> written_bytes(const Model& model, const std::filesystem::path& path) {
+  const auto shell = model.shell ? model.shell : make_shell(model);
+  ModelOut out;
+  ISOMER_TRY_DO(fill(out, model, *shell));
+  DataPlan plan(*shell->files);
+  ISOMER_TRY_DO(plan_data(out, plan, data_of(path).filename().native()));
+  return model_size(out) + plan.bytes();
 }
 
 Result<std::string> model_bytes(const Model& model) {

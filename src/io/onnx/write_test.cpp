@@ -72,6 +72,8 @@ TEST(Write, GivesBackTheBytesThatWereRead) {
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(contents(box / "out.onnx"), bytes);
   EXPECT_EQ(box.file_count(), 2u);
+  EXPECT_EQ(*written_bytes(*model, box / "out.onnx"), bytes.size());
+  EXPECT_EQ(*model_bytes(*model), bytes);
 }
 
 TEST(Write, PutsExternalDataIntoOneFileBesideTheModel) {
@@ -89,6 +91,8 @@ TEST(Write, PutsExternalDataIntoOneFileBesideTheModel) {
   ASSERT_TRUE(model.ok()) << model.error().message;
   const auto written = write_model(*model, out / "out.onnx");
   ASSERT_TRUE(written.ok()) << written.error().message;
+  EXPECT_EQ(*written_bytes(*model, out / "out.onnx"),
+            std::filesystem::file_size(out / "out.onnx") + std::filesystem::file_size(out / "out.onnx.data"));
   EXPECT_EQ(out.file_count(), 2u);
 
   const onnx::ModelProto back = parsed(out / "out.onnx");

@@ -25,7 +25,7 @@ struct FoundKernels {
   std::optional<PairMeasurement> time = {};         // the same; nullopt: Ctrl-C came before
   std::optional<Compiled::Errors> errors = {};
   ReportJson json;
-  bool was_tried = false;                          // and measured, or refused for another reason than time
+  bool was_tried = false;                          // time is not the reason why they are not taken
   bool is_whole = false;                           // all of the model runs on kernels
   double seconds = 0;                              // that it took
   bool is_graph_cut = false;                       // the time ended the search for a graph with less work
