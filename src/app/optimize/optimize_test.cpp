@@ -16,7 +16,9 @@ constexpr const char* kTwice = R"(
 TEST(Optimize, SearchesInTheTimeThatIsLeft) {
   ISOMER_JUDGE_OR_SKIP(judge);
   const testing::TemporaryFolder folder;
-  Model model{.graph = testing::parsed(kTwice), .ir_version = 8};
+  Model model;
+  model.graph = testing::parsed(kTwice);
+  model.ir_version = 8;
   OptimizeRequest request{
       .in = folder.model("m.onnx", kTwice), .scratch = folder / "out.onnx", .seconds = 6, .waits = true};
   request.feeds = {{"x", Tensor::of(ElementType::Float, {64}, std::vector<float>(64, 0.5F))}};
