@@ -22,7 +22,7 @@ def _loader():
     return isomer._module
 
 
-load, BadInput = _loader().load, _loader().BadInput
+load, BadInput = _loader().load_module, _loader().BadInput
 
 
 def has_compiler():
