@@ -38,7 +38,7 @@ def get_library_path() -> str:
 
 
 def register() -> None:
-    """Makes the provider known to ONNX Runtime (1.24 or later), once in a process; sessions then find it by its name.
+    """Makes the provider known to ONNX Runtime (1.25 or later; 1.24 finds it by its devices only), once in a process; sessions then find it by its name.
 
     >>> import isomer, onnxruntime
     >>> isomer.register()
