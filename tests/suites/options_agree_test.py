@@ -41,13 +41,9 @@ IN_COMMANDS = {
 
 def arguments():
     """By function: the names of its arguments."""
-    found = {}
-    for file in ("_functions.py",):
-        tree = ast.parse((programs.ROOT / "python" / "isomer" / file).read_text(encoding="utf-8"))
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef):  # the last one: overloads come first
-                found[node.name] = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-    return found
+    tree = ast.parse((programs.ROOT / "python" / "isomer" / "_functions.py").read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]  # of one name the last counts: overloads come first
+    return {f.name: {a.arg for a in (*f.args.args, *f.args.kwonlyargs)} for f in functions}
 
 
 def options(command):
