@@ -143,9 +143,10 @@ class Compiled:
 
 
 def opened(place):
-    """A session of a model, of a folder with a model and its operators, or of a folder with a module."""
+    """A session of a model with the kernels beside it, of a folder with a model and its operators, or of a folder with a module."""
     if not place.is_dir():
-        return trained_answers.session_of(place)
+        kernels = place.with_suffix(".kernels.so")
+        return trained_answers.session_of(place, kernels if kernels.exists() else None)
     model = place / "model.onnx"
     return trained_answers.session_of(model, place / "libmodel.so") if model.exists() else Compiled(place)
 

@@ -36,6 +36,25 @@ void raise(const std::exception_ptr& thrown, void* /*unused*/) {
 nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
+// What commands share, as if it were the options' own.
+template <class Options>
+nb::class_<Options> share(nb::class_<Options> options) {
+  const auto property = [&](const char* name, auto part, auto member) {
+    options.def_prop_rw(
+        name, [=](const Options& of) { return of.*part.*member; },
+        [=](Options& of, std::remove_cvref_t<decltype(of.*part.*member)> value) {
+          of.*part.*member = std::move(value);
+        });
+  };
+  property("feeds_file", &Options::inputs, &api::Inputs::file);
+  property("sizes", &Options::inputs, &api::Inputs::sizes);
+  property("values", &Options::inputs, &api::Inputs::values);
+  property("seed", &Options::inputs, &api::Inputs::seed);
+  property("runtime", &Options::run, &api::Run::runtime);
+  property("scratch", &Options::run, &api::Run::scratch);
+  return options;
+}
+
 // Options that are structs here are objects with the same names there; functions and tensors are arguments.
 void bind_options(nb::module_& m) {
   using R = api::RuntimeOptions;
@@ -57,7 +76,7 @@ void bind_options(nb::module_& m) {
       .value("cost", api::Judge::Cost)
       .value("nodes", api::Judge::Nodes);
   using O = api::OptimizeOptions;
-  nb::class_<O>(m, "OptimizeOptions")
+  share(nb::class_<O>(m, "OptimizeOptions"))
       .def(nb::init<>())
       .def_rw("seconds", &O::seconds)
       .def_rw("judge", &O::judge)
@@ -70,117 +89,82 @@ void bind_options(nb::module_& m) {
       .def_rw("only", &O::only)
       .def_rw("rules", &O::rules)
       .def_rw("steps", &O::steps)
-      .def_rw("seed", &O::seed)
-      .def_rw("feeds_file", &O::feeds_file)
-      .def_rw("sizes", &O::sizes)
-      .def_rw("values", &O::values)
-      .def_rw("runtime", &O::runtime)
       .def_rw("cache", &O::cache)
-      .def_rw("plans", &O::plans)
-      .def_rw("scratch", &O::scratch);
+      .def_rw("plans", &O::plans);
 
   nb::enum_<api::Engine>(m, "Engine")
       .value("reference", api::Engine::Reference)
       .value("double", api::Engine::ReferenceInDouble)
       .value("runtime", api::Engine::Runtime);
   using C = api::CompareOptions;
-  nb::class_<C>(m, "CompareOptions")
+  share(nb::class_<C>(m, "CompareOptions"))
       .def(nb::init<>())
       .def_rw("engine", &C::engine)
-      .def_rw("feeds_file", &C::feeds_file)
-      .def_rw("sizes", &C::sizes)
-      .def_rw("values", &C::values)
-      .def_rw("tolerance", &C::tolerance)
-      .def_rw("seed", &C::seed)
-      .def_rw("runtime", &C::runtime);
+      .def_rw("tolerance", &C::tolerance);
 
   using B = api::BenchOptions;
   nb::enum_<api::Clock>(m, "Clock")
       .value("auto", api::Clock::Auto)
       .value("wall", api::Clock::Wall)
       .value("cpu", api::Clock::Cpu);
-  nb::class_<B>(m, "BenchOptions")
+  share(nb::class_<B>(m, "BenchOptions"))
       .def(nb::init<>())
-      .def_rw("feeds_file", &B::feeds_file)
-      .def_rw("sizes", &B::sizes)
-      .def_rw("values", &B::values)
       .def_rw("seconds", &B::seconds)
       .def_rw("clock", &B::clock)
-      .def_rw("seed", &B::seed)
-      .def_rw("runtime", &B::runtime)
       .def_rw("cache", &B::cache);
 
   using E = api::ExploreOptions;
-  nb::class_<E>(m, "ExploreOptions")
+  share(nb::class_<E>(m, "ExploreOptions"))
       .def(nb::init<>())
       .def_rw("objective", &E::objective)
       .def_rw("mode", &E::mode)
-      .def_rw("feeds_file", &E::feeds_file)
-      .def_rw("sizes", &E::sizes)
-      .def_rw("values", &E::values)
       .def_rw("seconds", &E::seconds)
       .def_rw("min_gain", &E::min_gain)
       .def_rw("clock", &E::clock)
-      .def_rw("seed", &E::seed)
       .def_rw("control", &E::control)
-      .def_rw("runtime", &E::runtime)
       .def_rw("records", &E::records)
       .def_rw("output", &E::output)
       .def_rw("this_machine", &E::this_machine)
       .def_rw("prove_seconds", &E::prove_seconds);
 
   using G = api::GateOptions;
-  nb::class_<G>(m, "GateOptions")
+  share(nb::class_<G>(m, "GateOptions"))
       .def(nb::init<>())
       .def_rw("min_ratio", &G::min_ratio)
       .def_rw("equal", &G::equal)
-      .def_rw("feeds_file", &G::feeds_file)
-      .def_rw("sizes", &G::sizes)
-      .def_rw("values", &G::values)
       .def_rw("seconds", &G::seconds)
       .def_rw("prove_seconds", &G::prove_seconds)
       .def_rw("clock", &G::clock)
-      .def_rw("seed", &G::seed)
-      .def_rw("runtime", &G::runtime)
       .def_rw("base_runtime", &G::base_runtime);
 
   using L = api::CompileOptions;
-  nb::class_<L>(m, "CompileOptions")
+  share(nb::class_<L>(m, "CompileOptions"))
       .def(nb::init<>())
       .def_rw("name", &L::name)
       .def_rw("target", &L::target)
       .def_rw("compiler", &L::compiler)
       .def_rw("schedules", &L::schedules)
-      .def_rw("sizes", &L::sizes)
-      .def_rw("values", &L::values)
       .def_rw("as_operator", &L::as_operator)
       .def_rw("fixed_sizes", &L::fixed_sizes)
       .def_rw("threads", &L::threads)
       .def_rw("budget", &L::budget)
       .def_rw("tune_seconds", &L::tune_seconds)
-      .def_rw("feeds_file", &L::feeds_file)
       .def_rw("seconds", &L::seconds)
       .def_rw("sums", &L::sums)
-      .def_rw("max_error_growth", &L::max_error_growth)
-      .def_rw("runtime", &L::runtime);
+      .def_rw("max_error_growth", &L::max_error_growth);
 
   using P = api::ReportOptions;
-  nb::class_<P>(m, "ReportOptions")
+  share(nb::class_<P>(m, "ReportOptions"))
       .def(nb::init<>())
       .def_rw("optimized", &P::optimized)
       .def_rw("certificate_file", &P::certificate_file)
-      .def_rw("measure", &P::measure)
-      .def_rw("feeds_file", &P::feeds_file)
-      .def_rw("sizes", &P::sizes)
-      .def_rw("values", &P::values)
-      .def_rw("seed", &P::seed)
-      .def_rw("runtime", &P::runtime);
+      .def_rw("measure", &P::measure);
 }
 
 using Feeds = std::optional<GivenTensors>;
 template <class Options>
 void set_feeds(Options& options, const Feeds& feeds) {
-  if (feeds) options.feeds = to_tensors(*feeds);
+  if (feeds) options.inputs.feeds = to_tensors(*feeds);
 }
 
 void bind_models(nb::module_& m) {
@@ -210,7 +194,7 @@ void bind_models(nb::module_& m) {
         [](const api::Model& model, const Path& folder, api::CompileOptions options, const Feeds& feeds) {
           Watch watch;
           set_feeds(options, feeds);
-          options.stop = watch.token();
+          options.run.stop = watch.token();
           const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
           nb::list nests;
           for (const api::Compiled::Nest& nest : compiled.nests)
@@ -235,8 +219,8 @@ void bind_optimize(nb::module_& m) {
                             api::OptimizeOptions options, const Feeds& feeds, const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
-    options.progress = watch.teller(progress);
-    options.stop = watch.token();
+    options.run.progress = watch.teller(progress);
+    options.run.stop = watch.token();
     const api::OptimizeFiles files{.in = in,
                                    .out = out,
                                    .sizes_from = sizes_from,
@@ -272,24 +256,24 @@ void bind_equality(nb::module_& m) {
                       const Feeds& feeds, const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
-    options.progress = watch.teller(progress);
-    options.stop = watch.token();
+    options.run.progress = watch.teller(progress);
+    options.run.stop = watch.token();
     return watch.run([&] { return api::compare(a, b, options).json; });
   });
   m.def("bench", [](const std::vector<api::Model>& models, api::BenchOptions options, const Feeds& feeds,
                     const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
-    options.progress = watch.teller(progress);
-    options.stop = watch.token();
+    options.run.progress = watch.teller(progress);
+    options.run.stop = watch.token();
     return watch.run([&] { return api::bench(models, options).json; });
   });
   m.def("explore",
         [](const api::Model& model, api::ExploreOptions options, const Feeds& feeds, const Told& progress) {
           Watch watch;
           set_feeds(options, feeds);
-          options.progress = watch.teller(progress);
-          options.stop = watch.token();
+          options.run.progress = watch.teller(progress);
+          options.run.stop = watch.token();
           const api::ExploreReport report = watch.run([&] { return api::explore(model, options); });
           return nb::make_tuple(report.json, report.configuration, report.html);
         });
@@ -298,8 +282,8 @@ void bind_equality(nb::module_& m) {
     Watch watch;
     set_feeds(options, feeds);
     options.certificate = text_of(certificate);
-    options.progress = watch.teller(progress);
-    options.stop = watch.token();
+    options.run.progress = watch.teller(progress);
+    options.run.stop = watch.token();
     const api::GateReport report = watch.run([&] { return api::gate(base, candidate, options); });
     return nb::make_tuple(report.json, report.markdown);
   });
@@ -307,8 +291,8 @@ void bind_equality(nb::module_& m) {
                      api::ReportOptions options, const Feeds& feeds, const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
-    options.progress = watch.teller(progress);
-    options.stop = watch.token();
+    options.run.progress = watch.teller(progress);
+    options.run.stop = watch.token();
     const std::string text = text_of(certificate);
     const api::Report report = watch.run([&] { return api::report(in, out, text, options); });
     return nb::make_tuple(report.json, report.html, report.is_measured, report.why);

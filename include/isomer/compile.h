@@ -17,13 +17,8 @@ struct CompileOptions {
   std::string name = "model";     // what every symbol begins with: a C identifier
   std::string target = "native";  // one of compile_targets()
   std::string compiler = {};      // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
-  // Sizes of inputs that the model leaves open. With as_operator: a repeated name begins another size
-  // ("x=1x3x48x160", "x=1x3x48x320"); model.onnx has operators for each, and runs at every other size as
-  // before. Without it: an extent may be ?, which leaves it open ("x=?x3x48x?").
-  std::vector<std::string> sizes = {};
-  bool fixed_sizes = false;              // of as_operator: model.onnx is for the one size that is given
-  std::vector<std::string> values = {};  // of made-up feeds: "sr=16000" fills an input with that number
-  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/guides/compile.md
+  bool fixed_sizes = false;       // of as_operator: model.onnx is for the one size that is given
+  std::string schedules = {};     // how loops run, where it is not left to Isomer: docs/guides/compile.md
   // Also model.onnx, in which the regions that are faster so are operators of ONNX Runtime.
   bool as_operator = false;
   // Seconds of looking for faster schedules of loops, by measuring; 0: those that Isomer chooses are taken.
@@ -36,18 +31,18 @@ struct CompileOptions {
   // Time to compare its speed with ONNX Runtime, and six times that where it leaves open whether operators
   // are faster; 0: no comparison.
   double seconds = 5;
-  double min_gain = 1.02;                 // as in OptimizeOptions, for operators
-  std::optional<Tensors> feeds = {};      // to compare and to measure with; nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  double min_gain = 1.02;  // as in OptimizeOptions, for operators
   std::string sums =
       {};  // how products are added, one of sums_of_products(); "": as max_error_growth requires
   // Rounding error against float64, compared with the runtime's (or 1e-6, if that is more): the first way of
   // sums_of_products() that keeps it is taken. 0: it is not measured.
   double max_error_growth = 2;
-  RuntimeOptions runtime = {};         // that it is compared with, on `threads`
-  std::filesystem::path scratch = {};  // as in OptimizeOptions
-  Progress progress = {};
-  std::stop_token stop = {};  // ErrorKind::Stopped
+  // The model is run on the runtime on them, to compare. Their sizes are those that the model leaves open.
+  // With as_operator: a repeated name begins another size ("x=1x3x48x160", "x=1x3x48x320"); model.onnx has
+  // operators for each, and runs at every other size as before. Without it: an extent may be ?, which leaves
+  // it open ("x=?x3x48x?").
+  Inputs inputs = {};
+  Run run = {};  // with the runtime's `threads` as above
 };
 
 struct Compiled {

@@ -25,7 +25,7 @@
 
 namespace isomer::api {
 
-// The version of the loaded library: "0.2.0".
+// The version of the loaded library: "0.3.0".
 ISOMER_API std::string_view version() noexcept;
 
 enum class ErrorKind : int {
@@ -183,6 +183,20 @@ struct Inspection {
 // At these sizes, where they matter.
 ISOMER_API Inspection inspect(const Model& model, const std::vector<std::string>& sizes = {});
 
+struct GraphNode {
+  std::string name, op, domain;                        // domain "": ONNX's own
+  std::vector<std::string> inputs = {}, outputs = {};  // names of values; "": left out
+  std::map<std::string, std::string> attributes = {};  // "[1, 1]"; a tensor's type; {...} for a subgraph
+};
+
+struct Structure {
+  std::vector<GraphNode> nodes = {};  // in an order in which they can run
+  std::vector<Port> values = {};      // inputs, weights and nodes' outputs, with inferred types and shapes
+};
+
+// The nodes and values of the main graph, at these sizes.
+ISOMER_API Structure structure(const Model& model, const std::vector<std::string>& sizes = {});
+
 // ---- Runtimes, always in a process of their own (isomer-worker)
 
 struct RuntimeOptions {
@@ -219,6 +233,24 @@ using Progress = std::function<void(std::string_view now)>;
 
 struct Interval {
   double estimate = 0, low = 0, high = 0;  // 95 %
+};
+
+// What a model is run on: `feeds`; else those of `file`; else made up, at `sizes`, with `values`.
+struct Inputs {
+  std::optional<Tensors> feeds = {};
+  std::filesystem::path file = {};       // npz; "": none
+  std::vector<std::string> sizes = {};   // as in LoadOptions
+  std::vector<std::string> values = {};  // "sr=16000" fills an input with that number
+  std::uint64_t seed = 1;                // of drawn numbers
+};
+
+// How a function works, whatever it does.
+struct Run {
+  RuntimeOptions runtime = {};
+  std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
+  Progress progress = {};
+  // Where a function has a best so far, that is then its result; else ErrorKind::Stopped.
+  std::stop_token stop = {};
 };
 
 }  // namespace isomer::api

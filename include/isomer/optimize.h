@@ -39,26 +39,19 @@ struct OptimizeOptions {
   // Rules of the user (docs/reference/rules.md): a file, or a folder of files *.rules; "": none. Each is
   // decided first; those that are not refuted are for the proposer `user`.
   std::filesystem::path rules = {};
-  std::int64_t steps = 0;  // proposals to try, for repeatable runs; 0: as time allows
-  std::uint64_t seed = 1;
-  std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  RuntimeOptions runtime = {};
+  std::int64_t steps = 0;            // proposals to try, for repeatable runs; 0: as time allows
   std::filesystem::path cache = {};  // what was measured before; "": nothing is remembered
   double cache_mebibytes = 0;        // the oldest of it is forgotten beyond this size; 0: no limit
   // A store of plans (docs/guides/plans.md): what others found for the same blocks is proved and measured
   // first, and what is found is written there; "": none.
   std::filesystem::path plans = {};
-  std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
-  Progress progress = {};
   Progress notice = {};  // what is known before the search and worth saying now: a rule that is false
   std::function<void(double)> on_best = {};  // gets the speedup of the best so far; called as progress
-  std::stop_token stop = {};                 // the best so far is then the result
   // A proof can't be interrupted. true: where one takes too long, it is not waited for; its thread still runs
   // (Optimized::leaves_thread), and the process should end soon, by std::_Exit.
   bool may_leave_thread = false;
+  Inputs inputs = {};
+  Run run = {};
 };
 
 struct Optimized {
@@ -96,15 +89,8 @@ struct ReportOptions {
   std::string optimized = {};  // Optimized::json of the run that made it; "": none, and less is shown
   std::filesystem::path certificate_file = {};  // its name in the page's command for checking
   bool measure = true;  // measure the time of each node on the runtime; if that fails, use an analytic cost
-  std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  std::uint64_t seed = 1;                 // of made-up feeds
-  RuntimeOptions runtime = {};
-  std::filesystem::path scratch = {};  // as in OptimizeOptions
-  Progress progress = {};
-  std::stop_token stop = {};  // of measuring
+  Inputs inputs = {};
+  Run run = {};
 };
 
 struct Report {

@@ -85,17 +85,10 @@ ISOMER_API Explanation explain(std::string_view certificate);
 
 struct CompareOptions {
   Engine engine = Engine::Runtime;
-  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  std::optional<double> tolerance = {};   // of the largest value; nullopt: what is usual for its type
-  std::uint64_t seed = 1;                 // of made-up feeds
-  bool outputs_only = false;              // the first value where the models part is not looked for
-  RuntimeOptions runtime = {};            // of Engine::Runtime
-  std::filesystem::path scratch = {};     // as in OptimizeOptions
-  Progress progress = {};
-  std::stop_token stop = {};  // as in RunOptions
+  std::optional<double> tolerance = {};  // of the largest value; nullopt: what is usual for its type
+  bool outputs_only = false;             // the first value where the models part is not looked for
+  Inputs inputs = {};
+  Run run = {};
 };
 
 struct Comparison {

@@ -19,18 +19,11 @@ namespace isomer::api {
 enum class Clock : int { Auto = 0, Wall = 1, Cpu = 2 };
 
 struct BenchOptions {
-  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  double seconds = 20;                    // of one comparison, at most
+  double seconds = 20;  // of one comparison, at most
   Clock clock = Clock::Auto;
-  std::uint64_t seed = 0;
-  RuntimeOptions runtime = {};
-  std::filesystem::path cache = {};    // comparisons that need not be made again; "": none
-  std::filesystem::path scratch = {};  // as in OptimizeOptions
-  Progress progress = {};
-  std::stop_token stop = {};  // ErrorKind::Stopped
+  std::filesystem::path cache = {};  // comparisons that need not be made again; "": none
+  Inputs inputs = {.seed = 0};
+  Run run = {};
 };
 
 struct BenchReport {
@@ -61,14 +54,8 @@ ISOMER_API std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& 
                                              const BenchOptions& options = {});
 
 struct ProfileOptions {
-  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  std::uint64_t seed = 0;                 // of made-up feeds
-  RuntimeOptions runtime = {};
-  std::filesystem::path scratch = {};  // as in OptimizeOptions
-  std::stop_token stop = {};           // ErrorKind::Stopped
+  Inputs inputs = {.seed = 0};
+  Run run = {};
 };
 
 // JSON for viewers of other people.
@@ -83,22 +70,15 @@ ISOMER_API Profile profile(const Model& model, const ProfileOptions& options = {
 // ---- Whether a model may take another one's place
 
 struct GateOptions {
-  double min_ratio = 0.98;                // latency(base) / latency(candidate) must not be below
-  bool equal = false;                     // they must be equal, too
-  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  double seconds = 60;                    // of measuring, at most
-  double prove_seconds = 300;             // of proving, at most
-  std::string certificate = {};           // as in ProveOptions
+  double min_ratio = 0.98;       // latency(base) / latency(candidate) must not be below
+  bool equal = false;            // they must be equal, too
+  double seconds = 60;           // of measuring, at most
+  double prove_seconds = 300;    // of proving, at most
+  std::string certificate = {};  // as in ProveOptions
   Clock clock = Clock::Auto;
-  std::uint64_t seed = 0;
-  RuntimeOptions runtime = {};
   std::optional<RuntimeOptions> base_runtime = {};  // of the base, if it is another one
-  std::filesystem::path scratch = {};               // as in OptimizeOptions
-  Progress progress = {};
-  std::stop_token stop = {};  // of proving
+  Inputs inputs = {.seed = 0};
+  Run run = {};  // `stop` ends proving
 };
 
 struct GateReport {
@@ -114,25 +94,18 @@ ISOMER_API GateReport gate(const Model& base, const Model& candidate, const Gate
 // ---- Which of the runtime's own passes and settings help a model
 
 struct ExploreOptions {
-  std::string objective = "latency";      // load-time, memory, size, energy
-  std::string mode = "mixed";             // fast, full
-  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
-  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
-  std::vector<std::string> sizes = {};    // of made-up feeds
-  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
-  double seconds = 5;      // of one trial, at most; the last comparison may take four times that
-  double min_gain = 1.02;  // less is no gain
+  std::string objective = "latency";  // load-time, memory, size, energy
+  std::string mode = "mixed";         // fast, full
+  double seconds = 5;                 // of one trial, at most; the last comparison may take four times that
+  double min_gain = 1.02;             // less is no gain
   Clock clock = Clock::Auto;
-  std::uint64_t seed = 0;
   bool control = false;                // only passes that change nothing: what is found then is noise
-  RuntimeOptions runtime = {};         // what is compared with; ONNX Runtime only
   std::filesystem::path records = {};  // what was found so far, for a run that goes on; "": not kept
   std::filesystem::path output = {};   // of load-time: the prepared model, if it is better; "": not kept
   bool this_machine = false;           // of load-time: it may be for processors like this one only
   double prove_seconds = 60;           // of load-time: for proving that it is equal
-  std::filesystem::path scratch = {};  // as in OptimizeOptions
-  Progress progress = {};
-  std::stop_token stop = {};  // ErrorKind::Stopped
+  Inputs inputs = {.seed = 0};
+  Run run = {};  // `runtime` is what is compared with; ONNX Runtime only
 };
 
 struct ExploreReport {

@@ -36,14 +36,14 @@ Json joined(const std::vector<api::BenchReport>& reports) {
   return json;
 }
 
+api::Inputs inputs_of(const BenchCommand& request) {
+  return {.file = request.feeds, .sizes = request.shapes, .values = request.values, .seed = request.seed};
+}
+
 // For viewers of other people: of one model, on one runtime.
 void write_profile(const BenchCommand& request, const api::Model& model, const api::RuntimeOptions& runtime) {
   if (request.node_data.empty() && request.trace.empty()) return;
-  const api::Profile made = api::profile(model, {.feeds_file = request.feeds,
-                                                 .sizes = request.shapes,
-                                                 .values = request.values,
-                                                 .seed = request.seed,
-                                                 .runtime = runtime});
+  const api::Profile made = api::profile(model, {.inputs = inputs_of(request), .run = {.runtime = runtime}});
   if (!request.node_data.empty()) api::save_text(made.node_data, request.node_data);
   if (!request.trace.empty()) api::save_text(made.trace, request.trace);
 }
@@ -63,14 +63,11 @@ Result<Reply> bench(const BenchCommand& request) {
         std::filesystem::weakly_canonical(path) == std::filesystem::weakly_canonical(request.models.front()))
       return Error{fmt::format("{}: it would overwrite the model", path.string())};
   ISOMER_TRY(const auto live, Live::start(request.live));
-  const api::BenchOptions options{.feeds_file = request.feeds,
-                                  .sizes = request.shapes,
-                                  .values = request.values,
-                                  .seconds = request.seconds,
+  const api::BenchOptions options{.seconds = request.seconds,
                                   .clock = clock_named(request.clock),
-                                  .seed = request.seed,
                                   .cache = request.cache,
-                                  .progress = [&live](std::string_view now) { live->show(now); }};
+                                  .inputs = inputs_of(request),
+                                  .run = {.progress = [&live](std::string_view now) { live->show(now); }}};
   Json json = joined(api::bench_on(runtimes, models, options));
   write_profile(request, models.front(), runtimes.front());
   return Reply{Exit::Done, bench_text(json), json};

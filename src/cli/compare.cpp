@@ -73,8 +73,8 @@ std::string to_text(const Json& report) {
         line(fmt::format("{} differs first at {}, most at {}: {:.6g} and {:.6g}", output, place_text(value),
                          shape_text(worst["position"]), number_of(worst["a"]), number_of(worst["b"])));
   }
-  std::string out = (report["differ"].get<bool>() ? painted("the models differ", Colour::Red)
-                                                  : painted("no difference beyond rounding", Colour::Green)) +
+  std::string out = (report["differ"].get<bool>() ? paint("the models differ", Colour::Red)
+                                                  : paint("no difference beyond rounding", Colour::Green)) +
                     '\n' + table.text(columns_of(STDOUT_FILENO)) + firsts;
   if (const Json& parting = report["first_parting"]; !parting.is_null())
     out += line(fmt::format("the first value that differs is {}, at {}",
@@ -87,16 +87,13 @@ Result<Reply> compare(const CompareRequest& request) {
   const api::ModelPair models = api::load_pair(request.a, request.b);
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   ISOMER_TRY(const auto live, Live::start(request.live));
-  const api::Comparison found =
-      api::compare(models.a, models.b,
-                   {.engine = request.engine == "reference" ? api::Engine::Reference : api::Engine::Runtime,
-                    .feeds_file = request.feeds,
-                    .sizes = request.shapes,
-                    .values = request.values,
-                    .tolerance = request.tolerance,
-                    .seed = request.seed,
-                    .runtime = runtimes.front(),
-                    .progress = [&live](std::string_view now) { live->show(now); }});
+  const api::Comparison found = api::compare(
+      models.a, models.b,
+      {.engine = request.engine == "reference" ? api::Engine::Reference : api::Engine::Runtime,
+       .tolerance = request.tolerance,
+       .inputs =
+           {.file = request.feeds, .sizes = request.shapes, .values = request.values, .seed = request.seed},
+       .run = {.runtime = runtimes.front(), .progress = [&live](std::string_view now) { live->show(now); }}});
   Json json = Json::parse(found.json);
   Reply reply{.exit = Exit::Done, .text = to_text(json), .json = json};
   if (found.differ && request.tolerance) {

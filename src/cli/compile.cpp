@@ -51,8 +51,8 @@ Result<Reply> compile(const CompileCommand& request) {
   ISOMER_TRY(const auto live,
              Live::start(request.live, options.budget + options.tune_seconds, interrupt.flag()));
   live->set_kept("no file is written");
-  options.stop = interrupt.token();
-  options.progress = [&live](std::string_view now) { live->show(now); };
+  options.run.stop = interrupt.token();
+  options.run.progress = [&live](std::string_view now) { live->show(now); };
   const api::Compiled compiled =
       api::compile(api::load(request.model, {.operators = request.operators}), request.folder, options);
   Json json = Json::parse(compiled.json);
@@ -160,7 +160,7 @@ void add_comparison_options(CLI::App& command, CompileCommand& request) {
       ->capture_default_str();
   command
       .add_option(
-          "--runtime-library", request.options.runtime.library,
+          "--runtime-library", request.options.run.runtime.library,
           "The library of ONNX Runtime to compare with (default: $ISOMER_ORT_LIBRARY, else that of the "
           "installed Python package)")
       ->type_name("L");
@@ -175,16 +175,16 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   add_schedule_options(*command, *request);
   add_operator_options(*command, *request);
   add_comparison_options(*command, *request);
-  add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
+  add_feeds_option(*command, request->options.inputs.file, "Inputs to compare and to measure with",
                    "generated ones");
-  add_shape_option(*command, request->options.sizes,
+  add_shape_option(*command, request->options.inputs.sizes,
                    "; with --as custom-op a repeated name begins another size; without it, an extent may be "
                    "?, which leaves it open: x=?x3x48x?");
   command->add_flag(
       "--fixed-sizes", request->options.fixed_sizes,
       "With --as custom-op: write a model for the given size alone. Without it, model.onnx runs at "
       "every size, and is faster at the given ones");
-  add_value_option(*command, request->options.values);
+  add_value_option(*command, request->options.inputs.values);
   add_live_options(*command, request->live);
   add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");

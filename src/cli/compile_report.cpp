@@ -147,9 +147,9 @@ std::string operators_of(const Json& report, const CompileWords& words) {
     text += paragraph(fmt::format("tried: {}{}: {:.2f}x", counted(count_of(t, "operators")),
                                   of_graph(t["graph"]), t["ratio"].get<double>()));
   if (report["is_operator"].get<bool>())
-    return text + paragraph(fmt::format(
-                      "model.onnx: {}{}; load it with register_custom_ops_library(\"lib{}.so\")",
-                      counted(count_of(report, "operators")), of_graph(report["graph"]), words.name));
+    return text + paragraph(fmt::format("model.onnx: {}{}; load it with register_custom_ops_library(\"{}\")",
+                                        counted(count_of(report, "operators")), of_graph(report["graph"]),
+                                        printable((words.folder / ("lib" + words.name + ".so")).string())));
   if (!string_of(report, "graph").empty())
     return text + paragraph(fmt::format("model.onnx has no operator{}", of_graph(report["graph"])));
   return text;
@@ -162,9 +162,9 @@ std::string compile_text(const Json& report, const CompileWords& words) {
   const std::string reason = string_of(report, "reason");
   if (!reason.empty())
     text +=
-        painted(fmt::format("{}: unchanged, a copy of {}", printable((words.folder / "model.onnx").string()),
-                            printable(words.in.string())),
-                Colour::Yellow) +
+        paint(fmt::format("{}: unchanged, a copy of {}", printable((words.folder / "model.onnx").string()),
+                          printable(words.in.string())),
+              Colour::Yellow) +
         '\n' + paragraph("why: " + printable(reason), 5);
   text += fmt::format("{}: {} nests in {} functions; {} are tiled products, {} use Winograd\n",
                       printable(words.folder.string()), grouped(count_of(report, "nests")),

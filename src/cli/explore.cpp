@@ -82,7 +82,7 @@ std::string prepared_text(const Json& prepared) {
 Result<Reply> explore(const ExploreCommand& request) {
   api::ExploreOptions options = request.options;
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
-  options.runtime = runtimes.front();
+  options.run.runtime = runtimes.front();
   options.clock = clock_named(request.clock);
   ISOMER_TRY(options.prove_seconds, seconds_of(request.budget));
   const api::Model model = api::load(request.model);
@@ -90,8 +90,8 @@ Result<Reply> explore(const ExploreCommand& request) {
   ISOMER_TRY(const auto live, Live::start(request.live, {}, interrupt.flag()));
   live->set_kept(options.records.empty() ? "without --records the answers so far are not kept"
                                          : "the answers so far are kept: the same command continues");
-  options.stop = interrupt.token();
-  options.progress = [&live](std::string_view now) { live->show(now); };
+  options.run.stop = interrupt.token();
+  options.run.progress = [&live](std::string_view now) { live->show(now); };
   const api::ExploreReport report = api::explore(model, options);
   if (!request.configuration.empty()) api::save_text(report.configuration, request.configuration);
   if (!request.report.empty()) api::save_text(report.html, request.report);
@@ -158,12 +158,12 @@ void add_explore(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command->add_flag("--control", options.control,
                     "Measure passes that change nothing: every gain is then noise");
-  add_feeds_option(*command, options.feeds_file, "The inputs", "generated ones");
-  add_shape_option(*command, options.sizes);
-  add_value_option(*command, options.values);
+  add_feeds_option(*command, options.inputs.file, "The inputs", "generated ones");
+  add_shape_option(*command, options.inputs.sizes);
+  add_value_option(*command, options.inputs.values);
   add_library_options(*command, request->runtime);
   add_clock_option(*command, request->clock);
-  command->add_option("--seed", options.seed, "Seed of generated inputs and of the bootstrap")
+  command->add_option("--seed", options.inputs.seed, "Seed of generated inputs and of the bootstrap")
       ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);

@@ -38,17 +38,17 @@ Result<api::GateOptions> options_of(const GateRequest& request) {
   ISOMER_TRY(const double prove_seconds, seconds_of(request.budget));
   api::GateOptions options{.min_ratio = request.min_ratio,
                            .equal = request.equal,
-                           .feeds_file = request.feeds,
-                           .sizes = request.shapes,
-                           .values = request.values,
                            .seconds = request.seconds,
                            .prove_seconds = prove_seconds,
                            .clock = clock_named(request.clock),
-                           .seed = request.seed,
-                           .runtime = runtimes.front()};
-  if (!request.libraries.empty()) options.runtime.library = request.libraries.back();
+                           .inputs = {.file = request.feeds,
+                                      .sizes = request.shapes,
+                                      .values = request.values,
+                                      .seed = request.seed},
+                           .run = {.runtime = runtimes.front()}};
+  if (!request.libraries.empty()) options.run.runtime.library = request.libraries.back();
   if (request.libraries.size() == 2) {
-    options.base_runtime = options.runtime;
+    options.base_runtime = options.run.runtime;
     options.base_runtime->library = request.libraries.front();
   }
   return options;
@@ -64,7 +64,7 @@ Result<Reply> gate(const GateRequest& request) {
   const api::ModelPair models = api::load_pair(request.base, candidate, {.sizes_from = request.sizes_from});
   if (request.equal) options.certificate = certificate_beside(candidate);
   ISOMER_TRY(const auto live, Live::start(request.live));
-  options.progress = [&live](std::string_view now) { live->show(now); };
+  options.run.progress = [&live](std::string_view now) { live->show(now); };
   const api::GateReport report = api::gate(models.a, models.b, options);
   if (!request.markdown.empty()) api::save_text(report.markdown, request.markdown);
   using enum api::GateReport::Verdict;

@@ -21,7 +21,7 @@ struct Entry {
   std::string type;   // "OUT"; "" for a flag
   std::string about;  // with its default
   bool is_argument = false, is_required = false, is_list = false;
-  std::string spelled() const { return type.empty() ? names : names + " " + type; }
+  std::string spell() const { return type.empty() ? names : names + " " + type; }
 };
 
 std::string with_default(const CLI::Option& option) {
@@ -88,8 +88,7 @@ class HelpFormatter : public CLI::Formatter {
     std::string text = wrapped(app->get_description(), kColumns, 0) +
                        "\n\nUsage: " + wrapped(usage(*app, full), kColumns, 7, 7) + '\n';
     std::string arguments, options, commands;
-    for (const Entry& e : entries_of(*app))
-      (e.is_argument ? arguments : options) += row(e.spelled(), e.about);
+    for (const Entry& e : entries_of(*app)) (e.is_argument ? arguments : options) += row(e.spell(), e.about);
     for (const CLI::App* command : commands_of(*app))
       commands += row(command->get_name(), command->get_description());
     if (!commands.empty()) text += "\nCommands:\n" + commands;
@@ -170,8 +169,7 @@ std::string manual_page(const CLI::App& app, const std::string& command) {
                                  roff(of.get_description()), roff(usage(of, name)));
   std::string arguments, options;
   for (const Entry& e : entries_of(of))
-    (e.is_argument ? arguments : options) +=
-        fmt::format(".TP\n.B {}\n{}\n", roff(e.spelled()), roff(e.about));
+    (e.is_argument ? arguments : options) += fmt::format(".TP\n.B {}\n{}\n", roff(e.spell()), roff(e.about));
   const auto commands = commands_of(of);
   if (!commands.empty()) text += ".SH COMMANDS\n";
   for (const CLI::App* c : commands)

@@ -42,9 +42,10 @@ std::string full_name(const Json& of) {
   return domain.empty() ? op : domain + "." + op;
 }
 
-std::string flops_text(const Json& of) {
+// `open`: what to say of an expression of open sizes, which --json has.
+std::string flops_text(const Json& of, const char* open) {
   if (!of["flops"].is_null()) return count_text(of["flops"].get<double>());
-  return of.contains("flops_expression") ? cell(of["flops_expression"].get<std::string>()) : "more than 2^63";
+  return of.contains("flops_expression") ? open : "more than 2^63";
 }
 
 // Empty where there is nothing to say: no FLOPs, or sizes that are not known.
@@ -72,7 +73,7 @@ std::string head(const Json& report, const std::filesystem::path& path) {
        fmt::format("{}, {} of them on floats{}", grouped(number("nodes")), grouped(number("float_nodes")),
                    open == 0 ? ", all defined" : fmt::format(", {} not defined", grouped(open)))});
   table.add({"weights", bytes_text(number("weight_bytes"))});
-  table.add({"FLOPs", flops_text(report)});
+  table.add({"FLOPs", flops_text(report, "depends on sizes that are open: --shape sets them")});
   return printable(path.string()) + '\n' + table.text(columns_of(STDOUT_FILENO));
 }
 
@@ -92,7 +93,7 @@ std::string operator_table(const Json& report) {
   for (const Json& kind : report["operators"]) {
     const auto defined = kind["defined"].get<std::uint64_t>();
     table.add({cell(full_name(kind)), grouped(kind["count"].get<std::uint64_t>()), grouped(defined),
-               defined == 0 ? "?" : flops_text(kind), percent(kind["flops"], report["flops"])});
+               defined == 0 ? "?" : flops_text(kind, "by size"), percent(kind["flops"], report["flops"])});
   }
   return table.text(columns_of(STDOUT_FILENO));
 }

@@ -45,7 +45,7 @@ Result<api::OptimizeOptions> options_of(const Request& request) {
   if (request.runtime.names.size() > 1)
     return Error{"--runtime: give one runtime; run isomer optimize once for each"};
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
-  options.runtime = runtimes.at(0);
+  options.run.runtime = runtimes.at(0);
   options.cache = cache_place(request.cache);
   options.cache_mebibytes = request.cache.mebibytes;
   options.may_leave_thread = true;
@@ -56,8 +56,8 @@ Result<Reply> run(const Request& request) {
   const Interrupt interrupt;
   ISOMER_TRY(api::OptimizeOptions options, options_of(request));
   ISOMER_TRY(const auto live, Live::start(request.live, options.seconds, interrupt.flag()));
-  options.stop = interrupt.token();
-  options.progress = [&live](std::string_view now) { live->show(now); };
+  options.run.stop = interrupt.token();
+  options.run.progress = [&live](std::string_view now) { live->show(now); };
   options.on_best = [&live](double ratio) { live->show_best(ratio); };
   options.notice = [&live](std::string_view what) { live->say(what); };
   const api::Optimized found = api::optimize_file(request.files, options);
@@ -129,10 +129,10 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"runtime", "cost", "any"}))
       ->type_name("runtime|cost")
       ->capture_default_str();
-  add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "generated ones");
-  add_shape_option(*command, request->options.sizes,
+  add_feeds_option(*command, request->options.inputs.file, "Inputs to measure with", "generated ones");
+  add_shape_option(*command, request->options.inputs.sizes,
                    ". A repeated name begins another size; a result must not be slower at any of them");
-  add_value_option(*command, request->options.values);
+  add_value_option(*command, request->options.inputs.values);
   add_sizes_from_option(*command, request->files.sizes_from);
   command
       ->add_option("--strategy", request->options.strategy,
@@ -163,7 +163,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command
-      ->add_option("--seed", request->options.seed,
+      ->add_option("--seed", request->options.inputs.seed,
                    "Seed of generated inputs and of the proofs' random tests")
       ->type_name("N")
       ->capture_default_str();

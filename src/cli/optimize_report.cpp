@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace isomer::cli {
 namespace {
 
 constexpr double kWidest = 4;          // high to low, of an interval that is worth showing
-constexpr std::size_t kMostLines = 8;  // of changes or candidates; -v has all
+constexpr std::size_t kMostLines = 2;  // of changes or candidates; -v has all
 
 std::size_t columns() { return columns_of(STDOUT_FILENO); }
 
@@ -34,11 +35,11 @@ std::string interval_text(const Interval& ns) {
                      latency_text(ns.high));
 }
 
-// "1.253× [1.234, 1.271]"
+// "1.25× [1.23, 1.27]", a 95 % interval
 std::string gain_text(const Interval& ratio) {
   if (ratio.high > kWidest * ratio.low)
-    return fmt::format("{:.2f}×, at least {:.3f}×, by few measurements", ratio.estimate, ratio.low);
-  return fmt::format("{:.3f}× [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
+    return fmt::format("{:.2f}×, at least {:.2f}×,", ratio.estimate, ratio.low);
+  return fmt::format("{:.2f}× [{:.2f}, {:.2f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
 bool is_changed(const Json& report) { return report["result"] != "unchanged"; }
@@ -49,24 +50,23 @@ std::string headline(const Json& report, const OptimizeWords& words) {
   const std::string out = printable(words.out.string());
   if (report["result"] == "improved") {
     if (words.is_simplified)
-      return painted(fmt::format("{}: {} nodes instead of {}, proved equal", out,
-                                 grouped(report["nodes_out"].get<std::uint64_t>()),
-                                 grouped(report["nodes_in"].get<std::uint64_t>())),
-                     Colour::Green);
-    if (report["ratio"].is_null())
-      return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
-    return painted(fmt::format("{}: {:.2f}× faster, proved equal{}", out, number_of(report["ratio"]),
-                               report["flushed"] > 0 ? " but for denormal weights" : ""),
+      return paint(fmt::format("{}: {} nodes → {}, proved equal", out,
+                               grouped(report["nodes_in"].get<std::uint64_t>()),
+                               grouped(report["nodes_out"].get<std::uint64_t>())),
                    Colour::Green);
+    if (report["ratio"].is_null())
+      return paint(out + ": rewritten and proved equal, not measured", Colour::Green);
+    return paint(fmt::format("{}: {} faster, proved equal{}", out, gain_text(interval_of(report, "ratio")),
+                             report["flushed"] > 0 ? " but for denormal weights" : ""),
+                 Colour::Green);
   }
   if (is_changed(report))
-    return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
+    return paint(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
   if (string_of(report, "certificate").empty())
-    return painted("unchanged: no file was written", Colour::Yellow);
+    return paint("unchanged: no file was written", Colour::Yellow);
   if (!report["fixed"].empty())
-    return painted(out + ": fixed to one size, otherwise unchanged", Colour::Yellow);
-  return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
-                 Colour::Yellow);
+    return paint(out + ": fixed to one size, otherwise unchanged", Colour::Yellow);
+  return paint(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())), Colour::Yellow);
 }
 
 std::string megabytes(const Json& count) {
@@ -76,37 +76,48 @@ std::string megabytes(const Json& count) {
   return fmt::format("{:.{}f} MB", value, value < 1 ? 3 : value < 100 ? 2 : 0);
 }
 
+// Before and after, a column for what was measured.
 std::string comparison(const Json& report) {
   using enum Table::Align;
   const Json &before = report["before"], &after = report["after"];
   if (before.is_null() && !is_changed(report)) return "";
-  Table table({{"", Left}, {"before", Right}, {is_changed(report) ? "after" : "tried", Right}});
+  std::vector<Table::Column> columns{{"", Left}};
+  std::vector<std::string> first{"before"}, second{is_changed(report) ? "after" : "tried"};
+  const auto add = [&](const char* title, std::string a, std::string b) {
+    columns.push_back({title, Right});
+    first.push_back(std::move(a));
+    second.push_back(std::move(b));
+  };
   if (!before.is_null() && !after.is_null())
-    table.add({"latency", interval_text(interval_of(before["latency_ns"])),
-               interval_text(interval_of(after["latency_ns"]))});
+    add("latency", interval_text(interval_of(before["latency_ns"])),
+        interval_text(interval_of(after["latency_ns"])));
   if (is_changed(report)) {
-    table.add({"nodes", grouped(report["nodes_in"].get<std::uint64_t>()),
-               grouped(report["nodes_out"].get<std::uint64_t>())});
-    table.add({"file", megabytes(report["bytes_in"]), megabytes(report["bytes_out"])});
+    add("nodes", grouped(report["nodes_in"].get<std::uint64_t>()),
+        grouped(report["nodes_out"].get<std::uint64_t>()));
+    add("file", megabytes(report["bytes_in"]), megabytes(report["bytes_out"]));
   }
   if (!before.is_null() && !before["peak_bytes"].is_null() && !after["peak_bytes"].is_null())
-    table.add({"peak memory", megabytes(before["peak_bytes"]), megabytes(after["peak_bytes"])});
+    add("memory", megabytes(before["peak_bytes"]), megabytes(after["peak_bytes"]));
   if (!report["error_before"].is_null() && !report["error_after"].is_null())
-    table.add({"rounding error", fmt::format("{:.1e}", number_of(report["error_before"])),
-               fmt::format("{:.1e}", number_of(report["error_after"]))});
-  return table.text(columns());
+    add("rounding", fmt::format("{:.1e}", number_of(report["error_before"])),
+        fmt::format("{:.1e}", number_of(report["error_after"])));
+  Table table(std::move(columns));
+  table.add(std::move(first));
+  table.add(std::move(second));
+  return table.text(isomer::cli::columns());
 }
 
-std::string measured_on(const Json& report) {
+std::string measured_on(const Json& report, bool is_verbose) {
   const Json& runtime = report["runtime"];
   if (string_of(runtime, "name").empty()) return "";
   const int threads = runtime["threads"].get<int>();
-  return fmt::format("on {} {}, {}, {}; inputs {}", string_of(runtime, "title"),
+  return fmt::format("on {} {}, {}{}; inputs {}", string_of(runtime, "title"),
                      printable(string_of(runtime, "version")),
                      threads == 0   ? "its own number of threads"
                      : threads == 1 ? "1 thread"
                                     : fmt::format("{} threads", threads),
-                     printable(string_of(report, "machine")), printable(string_of(report, "inputs")));
+                     is_verbose ? ", " + printable(string_of(report, "machine")) : "",
+                     printable(string_of(report, "inputs")));
 }
 
 struct Line {
@@ -115,12 +126,15 @@ struct Line {
   double ratio = 0;
 };
 
+// A line that is cut where it would not fit.
+std::string one_line(const std::string& text) { return shortened(text, columns()) + '\n'; }
+
 // "  43 × parallel branches merged into one convolution (215 fewer nodes), 1.90× measured alone"
 std::string lines_text(const std::vector<Line>& lines, bool all) {
   std::string text;
   std::size_t shown = 0;
   for (const Line& l : lines) {
-    if (!all && shown++ >= kMostLines) {
+    if (!all && lines.size() > kMostLines + 1 && shown++ >= kMostLines) {
       text += fmt::format("    and {} more kinds; -v lists them\n", lines.size() - kMostLines);
       break;
     }
@@ -129,7 +143,8 @@ std::string lines_text(const std::vector<Line>& lines, bool all) {
       what += fmt::format(", {} fewer node{}", grouped(static_cast<std::uint64_t>(l.fewer)),
                           l.fewer == 1 ? "" : "s");
     if (l.ratio > 0) what += fmt::format(", {:.2f}× measured alone", l.ratio);
-    text += fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns(), 9, 9));
+    text += all ? fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns(), 9, 9))
+                : one_line(fmt::format("  {:>4} × {}", l.places, printable(what)));
   }
   return text;
 }
@@ -166,20 +181,33 @@ bool has_kernels(const Json& report) {
   return !report["kernels"].is_null() && report["kernels"]["is_taken"].get<bool>();
 }
 
-// The result of --kernels: the parts, or why there are none.
-std::string kernels_text(const Json& report) {
+// The files beside the result.
+std::string files_text(const Json& report, const OptimizeWords& words) {
+  const auto name = [&](const std::string& file) {
+    const std::filesystem::path path(file);
+    return printable(path.parent_path() == words.out.parent_path() ? path.filename().string() : file);
+  };
+  std::string text = "with " + name(string_of(report, "certificate"));
+  if (has_kernels(report)) {
+    const Json& kernels = report["kernels"];
+    const std::string weights = string_of(kernels, "weights");
+    text += (weights.empty() ? " and " : ", ") + name(string_of(kernels, "library"));
+    if (!weights.empty())
+      text += fmt::format(" and {} ({})", name(weights), megabytes(kernels["weight_bytes"]));
+    if (kernels["is_kept"].get<bool>()) text += ", of an earlier run, proved and measured again";
+  }
+  if (report["sizes_from"] > 0) text += "; proved for all sizes of at least 1";
+  return paragraph(text, 2, 4);
+}
+
+// The result of --kernels at each size, or why there are none.
+std::string kernels_text(const Json& report, const OptimizeWords& words) {
   const Json& kernels = report["kernels"];
   if (kernels.is_null()) return "";
   if (!has_kernels(report)) return paragraph("no kernels: " + printable(string_of(kernels, "reason")), 2, 4);
-  const auto operators = kernels["operators"].get<std::uint64_t>();
-  std::string text =
-      fmt::format("{} kernel{}{} in {} ({})", operators, operators == 1 ? "" : "s",
-                  kernels["is_kept"].get<bool>() ? " of an earlier run, proved and measured again," : "",
-                  printable(string_of(kernels, "library")), megabytes(kernels["library_bytes"]));
-  if (const std::string weights = string_of(kernels, "weights"); !weights.empty())
-    text += fmt::format(", weights in {} ({})", printable(weights), megabytes(kernels["weight_bytes"]));
-  text = paragraph(text, 2, 4);
+  std::string text;
   for (const Json& at : kernels["sizes"]) {
+    if (kernels["sizes"].size() == 1 && !words.is_verbose) break;  // the headline has it
     std::string sizes = fmt::format("{}", fmt::join(at["sizes"].get<std::vector<std::string>>(), " "));
     text += paragraph(
         fmt::format("at {}: {}", printable(sizes),
@@ -188,7 +216,7 @@ std::string kernels_text(const Json& report) {
         4, 6);
   }
   const Json& every = kernels["every_size"];
-  if (!every.is_null())
+  if (!every.is_null() && (words.is_verbose || !every["is_taken"].get<bool>()))
     text +=
         paragraph(every["is_taken"].get<bool>()
                       ? "kernels run at every size that they support; the model's own nodes run at others"
@@ -200,13 +228,14 @@ std::string kernels_text(const Json& report) {
 // The next step, at the end.
 std::string next_step(const Json& report, const OptimizeWords& words) {
   const bool is_measured_on_ort = string_of(report["runtime"], "name") == "ort";
-  if (report["kernels"].is_null() && is_measured_on_ort && !words.is_simplified)
-    return "  next, try --kernels: it also compiles kernels for this model\n";
-  if (!has_kernels(report)) return "";
-  return fmt::format(
-      "  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph "
-      "alone\n",
-      printable(words.out.string()));
+  std::string text;
+  if (has_kernels(report))
+    text = fmt::format("load it in Python: isomer.InferenceSession(\"{}\")", printable(words.out.string()));
+  else if (report["kernels"].is_null() && is_measured_on_ort && !words.is_simplified)
+    text = "try --kernels: it also compiles kernels for this model";
+  if (report["stopped_by"] == "budget" && report["result"] == "improved")
+    text += std::string(text.empty() ? "" : "; or ") + "try a longer --budget: the time ended the search";
+  return text.empty() ? "" : paragraph("next, " + text, 2, 4);
 }
 
 // The use of the cache, and its place.
@@ -248,28 +277,25 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   if (!reason.empty()) text += paragraph("why: " + printable(reason), 2, 7);
   text += comparison(report);
   if (!report["ratio"].is_null()) {
-    text += paragraph("speed: " + gain_text(interval_of(report, "ratio")) + ", 95 % interval", 2, 9);
     for (const Json& at : report["sizes"])
       text += paragraph(
           fmt::format("at {}: {}", printable(string_of(at, "size")), gain_text(interval_of(at, "ratio"))), 4,
           6);
-    text += paragraph("measured " + measured_on(report), 2, 4);
+    const std::string measured = "measured " + measured_on(report, words.is_verbose);
+    text += words.is_verbose ? paragraph(measured, 2, 4) : one_line("  " + measured);
   }
   if (is_changed(report)) {
-    if (const auto done = done_lines(report); !done.empty())
-      text += "  changes\n" + lines_text(done, words.is_verbose);
+    if (const auto done = done_lines(report); !done.empty()) text += lines_text(done, words.is_verbose);
   } else if (const auto tried = tried_lines(report); !tried.empty()) {
     text += "  candidates\n" + lines_text(tried, words.is_verbose);
   }
-  text += kernels_text(report);
+  text += kernels_text(report, words);
   for (const Json& a : report["advice"])
     text += paragraph(fmt::format("advice: with {}={} the original is {:.2f}× faster [{:.2f}, {:.2f}]: {}",
                                   string_of(a, "option"), string_of(a, "value"), number_of(a["ratio"]),
                                   number_of(a["low"]), number_of(a["high"]), printable(string_of(a, "why"))),
                       2, 10);
   if (report["stopped_by"] == "interrupt" && is_changed(report)) text += "  stopped by Ctrl-C\n";
-  else if (report["stopped_by"] == "budget" && report["result"] == "improved")
-    text += "  the budget ended the search; a longer --budget may find more\n";
   if (report["search"]["saturation"]["greedy"] > 0)
     text += paragraph(
         "the choice was greedy, not exact: HiGHS (libhighs.so.1) is not installed, or did not answer", 2, 4);
@@ -278,10 +304,7 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                                   words.in.string(), words.out.string(), certificate,
                                   fmt::join(report["fixed"].get<std::vector<std::string>>(), " --shape ")),
                       2, 4);
-  if (!certificate.empty() && is_changed(report))
-    text += paragraph(fmt::format("certificate: {}{}", printable(certificate),
-                                  report["sizes_from"] > 0 ? ", for all sizes of at least 1" : ""),
-                      2, 4);
+  if (!certificate.empty() && is_changed(report)) text += files_text(report, words);
   for (const Json& at : report["at_zero"])
     text += paragraph(
         fmt::format("at {}; --sizes-from 0 rejects such results", printable(at.get<std::string>())), 2, 4);

@@ -108,7 +108,7 @@ std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
   const auto first_word = std::min(head.find_first_of(": "), head.size());
   // The line is broken before it is coloured, since colours have no width.
   std::string broken = line(printable(head), 0, 2);
-  std::string text = painted(broken.substr(0, first_word), colour) + broken.substr(first_word);
+  std::string text = paint(broken.substr(0, first_word), colour) + broken.substr(first_word);
   // Constants of equal models are folded into others, say: they are proved all the same.
   if (!is_proved && !(is_said && is_terminal(STDOUT_FILENO))) text += constants_text(report, is_verbose);
   // One output says no more than the headline.

@@ -36,15 +36,15 @@ Result<Reply> report(const ReportRequest& request) {
   api::ReportOptions options = request.options;
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   if (runtimes.size() > 1) return Error{"--runtime: give one runtime; a page has the times of one"};
-  options.runtime = runtimes.at(0);
+  options.run.runtime = runtimes.at(0);
   options.measure = request.widths == "time";
   options.certificate_file = request.certificate;
-  options.stop = interrupt.token();
+  options.run.stop = interrupt.token();
   ISOMER_TRY(const auto live, Live::start(request.live, {}, interrupt.flag()));
-  options.progress = [&live](std::string_view now) { live->show(now); };
+  options.run.progress = [&live](std::string_view now) { live->show(now); };
   const std::vector<std::string> none;
-  const api::Model in = api::load(request.in, {.sizes = request.is_fixed ? options.sizes : none});
-  if (request.is_fixed) options.sizes = none;
+  const api::Model in = api::load(request.in, {.sizes = request.is_fixed ? options.inputs.sizes : none});
+  if (request.is_fixed) options.inputs.sizes = none;
   const api::Report made =
       api::report(in, api::load(request.out), api::load_certificate(request.certificate), options);
   api::save_text(made.html, request.page);
@@ -75,10 +75,10 @@ void add_report(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command->add_flag("--fix-shape", request->is_fixed,
                     "OUT was made with --fix-shape: IN is read at the size of --shape");
-  add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "generated ones");
-  add_shape_option(*command, request->options.sizes);
-  add_value_option(*command, request->options.values);
-  command->add_option("--seed", request->options.seed, "Seed of generated inputs")
+  add_feeds_option(*command, request->options.inputs.file, "Inputs to measure with", "generated ones");
+  add_shape_option(*command, request->options.inputs.sizes);
+  add_value_option(*command, request->options.inputs.values);
+  command->add_option("--seed", request->options.inputs.seed, "Seed of generated inputs")
       ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);

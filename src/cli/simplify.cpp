@@ -29,8 +29,8 @@ Result<Reply> run(const Request& request) {
   if (request.files.out == "-")
     return Error{"-o -: give a file, because the certificate is written beside it"};
   ISOMER_TRY(const auto live, Live::start(request.live, options.seconds, interrupt.flag()));
-  options.stop = interrupt.token();
-  options.progress = [&live](std::string_view now) { live->show(now); };
+  options.run.stop = interrupt.token();
+  options.run.progress = [&live](std::string_view now) { live->show(now); };
   const api::Optimized found = api::optimize_file(request.files, options);
   const Json json = Json::parse(found.json);
   OptimizeWords words{

@@ -27,7 +27,7 @@ std::size_t columns_of(int file) {
   return size.ws_col < kFewestColumns ? kFewestColumns : size.ws_col;
 }
 
-std::string painted(std::string_view text, Colour colour) {
+std::string paint(std::string_view text, Colour colour) {
   if (!is_colourful()) return std::string(text);
   const int code = colour == Colour::Green ? 32 : colour == Colour::Yellow ? 33 : 31;
   return fmt::format("\x1b[1;{}m{}\x1b[0m", code, text);

@@ -13,6 +13,6 @@ std::size_t columns_of(int file);
 
 enum class Colour { Green, Yellow, Red };
 // In that colour if stdout is a terminal and colours are not disabled (NO_COLOR, TERM=dumb); else as it is.
-std::string painted(std::string_view text, Colour colour);
+std::string paint(std::string_view text, Colour colour);
 
 }  // namespace isomer::cli

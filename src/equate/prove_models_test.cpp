@@ -306,18 +306,18 @@ TEST(ProveModels, ATimeThatIsUpIsUndecided) {
 // 0.9 is what 1 - 0.1 rounds to, and no float is it.
 TEST(ProveModels, NumbersThatAreRoundedResultsOfNumbersAreFoundAndCounted) {
   const Graph a = model("float[2,8] x", "float[2,8] y", "y = LeakyRelu<alpha=0.1>(x)");
-  const auto spelled = [](const std::string& rest) {
+  const auto spell = [](const std::string& rest) {
     return model("float[2,8] x", "float[2,8] y",
                  "k = Constant<value_float=0.1>()\nr = Constant<value_float=" + rest +
                      ">()\ns = Mul(x, k)\np = Relu(x)\nt = Mul(p, r)\ny = Add(s, t)");
   };
-  const auto right = prove_models(a, spelled("0.9"));
+  const auto right = prove_models(a, spell("0.9"));
   EXPECT_EQ(right.answer, Answer::Proved) << right.why;
   EXPECT_EQ(right.constants_rounded, 1);
   EXPECT_GT(right.worst_ulp, 0);
   EXPECT_LE(right.worst_ulp, 0.5);
-  EXPECT_NE(prove_models(a, spelled("0.9000001")).answer, Answer::Proved);
-  EXPECT_NE(prove_models(a, spelled("0.8")).answer, Answer::Proved);
+  EXPECT_NE(prove_models(a, spell("0.9000001")).answer, Answer::Proved);
+  EXPECT_NE(prove_models(a, spell("0.8")).answer, Answer::Proved);
 }
 
 TEST(ProveModels, AGeluIsItsPartsWithTheRootOfTwoRounded) {
@@ -344,17 +344,17 @@ TEST(ProveModels, AGeluIsItsPartsWithTheRootOfTwoRounded) {
 
 TEST(ProveModels, AHardSwishIsAClipDividedBySix) {
   const Graph a = model("float[2,8] x", "float[2,8] y", "y = HardSwish(x)");
-  const auto spelled = [](const std::string& three, const std::string& six, const std::string& sixth) {
+  const auto spell = [](const std::string& three, const std::string& six, const std::string& sixth) {
     return model("float[2,8] x", "float[2,8] y",
                  "z = Constant<value_float=0.0>()\nt = Constant<value_float=" + three +
                      ">()\ns = Constant<value_float=" + six + ">()\nr = Constant<value_float=" + sixth +
                      ">()\na = Add(x, t)\nb = Clip(a, z, s)\nc = Mul(b, r)\ny = Mul(x, c)");
   };
-  const auto right = prove_models(a, spelled("3.0", "6.0", "0.16666667"));
+  const auto right = prove_models(a, spell("3.0", "6.0", "0.16666667"));
   EXPECT_EQ(right.answer, Answer::Proved) << right.why;
   EXPECT_EQ(right.constants_rounded, 2);
-  EXPECT_NE(prove_models(a, spelled("3.0", "6.0", "0.16")).answer, Answer::Proved);
-  EXPECT_NE(prove_models(a, spelled("3.0", "6.5", "0.16666667")).answer, Answer::Proved);
+  EXPECT_NE(prove_models(a, spell("3.0", "6.0", "0.16")).answer, Answer::Proved);
+  EXPECT_NE(prove_models(a, spell("3.0", "6.5", "0.16666667")).answer, Answer::Proved);
 }
 
 // The same in another layout: no value of the first model is the second's, but turned it is.

@@ -1,13 +1,18 @@
 """Runs the code blocks of a document, in order, as a reader would: so it can't go stale.
 
 Blocks are ```sh and ```python; others are for reading. A line of a shell block that ends in "# exit N" must end with that code. A page names the
-trained model that its blocks use in a comment: <!-- model: PACKAGE/FILE.onnx as NAME.onnx -->.
+models that its blocks use in comments: <!-- model: PACKAGE/FILE.onnx as NAME.onnx --> for a trained one, <!-- made: chain('N') as NAME.onnx --> for one
+of tests/lib/page_models.py.
 """
+import ast
 import pathlib
 import re
 import shutil
 import subprocess
 
+import onnx
+
+import page_models
 import programs
 
 TRAINED = programs.ROOT / ".deps" / "trained"
@@ -26,6 +31,12 @@ def models(page):
     return {name: TRAINED / path for path, name in re.findall(r"<!-- model: (\S+) as (\S+) -->", page.read_text(encoding="utf-8"))}
 
 
+def make_models(page, folder):
+    for make, argument, name in re.findall(r"<!-- made: (\w+)\((.*?)\) as (\S+) -->", page.read_text(encoding="utf-8")):
+        (folder / name).parent.mkdir(exist_ok=True)
+        onnx.save(page_models.MODELS[make](*([ast.literal_eval(argument)] if argument else [])), folder / name)
+
+
 def shell(text):
     return re.sub(r"^(.*\S) *# exit (\d+)$", r"code=0; \1 || code=$?; test $code = \2", text, flags=re.M)
 
@@ -36,6 +47,7 @@ def run(page, folder, python, environment):
         if not path.exists():
             return False
         shutil.copy(path, folder / name)
+    make_models(page, folder)
     for language, text in blocks(page):
         print(f"--- {language}\n{text}", flush=True)
         command = [python, "-c", text] if language == "python" else ["bash", "-euo", "pipefail", "-c", shell(text)]

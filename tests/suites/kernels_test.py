@@ -1,5 +1,6 @@
 """`isomer optimize --kernels`: a model with a library beside it, which isomer.InferenceSession finds, and which it also runs without."""
 import json
+import operator
 import pathlib
 import shutil
 import signal
@@ -15,11 +16,14 @@ import onnxruntime
 import _paths  # noqa: F401
 import modules
 import programs
+import zoo_optimize
 from kernel_models import TOLERANCE, chain, normal
 
 isomer = programs.program("isomer")
 BUDGET = 20
 SLACK = 6  # seconds: as in promises_test.py
+# What a model says of itself.
+WORDS = [operator.attrgetter(name) for name in ("producer_name", "producer_version", "model_version", "doc_string", "domain", "graph.name", "graph.doc_string")]
 
 
 class Kernels(unittest.TestCase):
@@ -115,6 +119,36 @@ class OneSize(Kernels):
     def test_it_is_proved(self):
         self.check(self.made)
         onnx.checker.check_model(str(self.made / "fast.onnx"))
+
+    def test_the_interface_is_kept(self):
+        model = chain()
+        model.producer_name, model.model_version, model.doc_string, model.domain = "an exporter", 7, "of two layers", "org.example"
+        model.graph.doc_string, model.graph.output[0].doc_string = "the graph", "scores"
+        model.graph.input[0].doc_string = ""  # there, and empty
+        model.graph.input[0].type.denotation = "IMAGE"
+        onnx.helper.set_model_props(model, {"names": "cat,dog", "stride": "32"})
+        folder, answer = self.optimize(model, "words")
+        self.assertTrue(answer["kernels"]["is_taken"], answer["kernels"]["reason"])
+        fast = onnx.load(folder / "fast.onnx")
+        self.assertEqual(zoo_optimize.interface(folder / "model.onnx"), zoo_optimize.interface(folder / "fast.onnx"))
+        self.assertEqual([field(model) for field in WORDS], [field(fast) for field in WORDS])
+
+    def test_many_denormal_weights(self):
+        """They are zero before kernels are made, and the result says so."""
+        model = chain(blocks=12)
+        for constant in model.graph.initializer:
+            if constant.name.startswith("w"):
+                weights = onnx.numpy_helper.to_array(constant).copy()
+                weights[:, ::2] = 1e-40  # so sums are denormal, too
+                constant.CopyFrom(onnx.numpy_helper.from_array(weights, constant.name))
+        folder, answer = self.optimize(model, "denormals")
+        self.assertEqual(answer["result"], "improved", answer["reason"])
+        self.assertGreater(answer["flushed"], 0)
+        self.assertTrue(answer["kernels"]["is_taken"], answer["kernels"]["reason"])
+        self.check(folder)
+        session, why = self.session(folder)
+        self.assertIsNone(why)
+        self.compare(folder, session, 64)
 
     def test_with_the_library(self):
         session, why = self.session(self.made)

@@ -132,11 +132,27 @@ TEST_F(ApiTest, TensorsGoThroughAFile) {
   EXPECT_EQ(load_tensors(folder() / "x.npz").at("x").bytes, floats({2}, {1, 2}).bytes);
 }
 
+TEST_F(ApiTest, NodesAndValuesAreListed) {
+  const Structure found = structure(load(twice_), {"N=2"});
+  ASSERT_EQ(found.nodes.size(), inspect(load(twice_)).nodes);
+  std::set<std::string> known;
+  for (const Port& value : found.values) known.insert(value.name);
+  for (const GraphNode& node : found.nodes) {
+    EXPECT_NE(node.op, "");
+    for (const std::string& input : node.inputs) EXPECT_TRUE(known.contains(input)) << input;
+    ASSERT_FALSE(node.outputs.empty());
+    EXPECT_TRUE(known.contains(node.outputs[0]));
+  }
+  const auto x = std::ranges::find(found.values, "x", &Port::name);
+  ASSERT_NE(x, found.values.end());
+  EXPECT_EQ(x->shape, (std::vector<std::string>{"2", "3"}));
+}
+
 TEST_F(ApiTest, WhatOptimizeFindsIsCheckedAndProved) {
   const Model model = load(twice_);
   int told = 0;
   OptimizeOptions options = by_cost();
-  options.progress = [&](std::string_view) { ++told; };
+  options.run.progress = [&](std::string_view) { ++told; };
   const Optimized found = optimize(model, options);
   ASSERT_EQ(found.result, Optimized::Result::Improved) << found.reason;
   EXPECT_LT(inspect(found.model).nodes, 3U);
@@ -156,7 +172,7 @@ TEST_F(ApiTest, AStopThatCameBeforeLeavesTheModelAsItWas) {
   std::stop_source stop;
   stop.request_stop();
   OptimizeOptions options = by_cost();
-  options.stop = stop.get_token();
+  options.run.stop = stop.get_token();
   const Optimized found = optimize(load(twice_), options);
   EXPECT_EQ(found.result, Optimized::Result::Unchanged);
   EXPECT_NE(found.reason, "");
@@ -168,9 +184,9 @@ TEST_F(ApiTest, WhatIsStoppedOnARuntimeGivesNothingBack) {
   const Model model = load(twice_);
   const RunOptions there{.engine = Engine::Runtime, .stop = stop.get_token()};
   EXPECT_EQ(kind_of([&] { run(model, {{"x", floats({1, 3}, {1, 2, 3})}}, there); }), ErrorKind::Stopped);
-  const CompareOptions apart{.sizes = {"N=2"}, .stop = stop.get_token()};
+  const CompareOptions apart{.inputs = {.sizes = {"N=2"}}, .run = {.stop = stop.get_token()}};
   EXPECT_EQ(kind_of([&] { compare(model, model, apart); }), ErrorKind::Stopped);
-  const BenchOptions speed{.sizes = {"N=2"}, .stop = stop.get_token()};
+  const BenchOptions speed{.inputs = {.sizes = {"N=2"}}, .run = {.stop = stop.get_token()}};
   EXPECT_EQ(kind_of([&] { bench({model, model}, speed); }), ErrorKind::Stopped);
 }
 
@@ -213,7 +229,7 @@ TEST_F(ApiTest, ANodeWithoutAMeaningIsNamed) {
 
 TEST_F(ApiTest, ComparingSaysHowFarApartModelsAre) {
   const Model a = load(twice_), b = load(folder().model("other.onnx", kOther));
-  const CompareOptions here{.engine = Engine::Reference, .sizes = {"N=2"}};
+  const CompareOptions here{.engine = Engine::Reference, .inputs = {.sizes = {"N=2"}}};
   EXPECT_FALSE(compare(a, a, here).differ);
   const Comparison found = compare(a, b, here);
   EXPECT_TRUE(found.differ);
@@ -247,11 +263,11 @@ TEST_F(ApiTest, OptionsThatNobodyKnowsAreRefused) {
   };
   EXPECT_TRUE(refused([](OptimizeOptions& o) { o.strategy = "magic"; }));
   EXPECT_TRUE(refused([](OptimizeOptions& o) { o.without = {"nobody"}; }));
-  EXPECT_TRUE(refused([](OptimizeOptions& o) { o.runtime.name = "none"; }));
-  EXPECT_TRUE(refused([](OptimizeOptions& o) { o.runtime.optimization_level = "most"; }));
+  EXPECT_TRUE(refused([](OptimizeOptions& o) { o.run.runtime.name = "none"; }));
+  EXPECT_TRUE(refused([](OptimizeOptions& o) { o.run.runtime.optimization_level = "most"; }));
   EXPECT_TRUE(refused([](OptimizeOptions& o) { o.seconds = -1; }));
   EXPECT_TRUE(refused([](OptimizeOptions& o) { o.min_gain = 0.5; }));
-  EXPECT_TRUE(refused([](OptimizeOptions& o) { o.sizes = {"M=3"}; }));
+  EXPECT_TRUE(refused([](OptimizeOptions& o) { o.inputs.sizes = {"M=3"}; }));
 }
 
 TEST_F(ApiTest, InCNothingIsThrownAndTheReasonIsSaid) {

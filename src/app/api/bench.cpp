@@ -45,7 +45,7 @@ isomer::Clock internal_clock(Clock clock) {
 }
 
 BenchReport bench(const std::vector<Model>& models, const BenchOptions& options) {
-  return bench_on({options.runtime}, models, options).front();
+  return bench_on({options.run.runtime}, models, options).front();
 }
 
 std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
@@ -53,16 +53,16 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
   return guarded([&] {
     if (models.empty()) throw Error(ErrorKind::BadInput, "there is no model to measure");
     if (runtimes.empty()) throw Error(ErrorKind::BadInput, "there is no runtime to measure on");
-    const StoppableLimit limit(options.stop);
+    const StoppableLimit limit(options.run.stop);
     std::deque<RunnableFile> files;
     std::vector<BenchModel> subjects;
     for (const Model& model : models) {
       const Model::State& state = model.state();
-      files.emplace_back(state, options.scratch);
+      files.emplace_back(state, options.run.scratch);
       const std::string name = state.file.empty() ? fmt::format("model {}", subjects.size()) : state.given;
       subjects.push_back(bench_model(name, state.model.graph, files.back().source(), !options.cache.empty()));
     }
-    const FeedsForModels feeds = feeds_of(options, {models.front()}, options.sizes);
+    const FeedsForModels feeds = feeds_of(options.inputs, options.run, {models.front()});
     std::vector<BenchRequest> requests;  // all of them before the first is measured: each may be at fault
     for (const RuntimeOptions& each : runtimes) {
       const RuntimeRequest runtime = request_of(each);
@@ -74,9 +74,9 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
       request.worker.limit = limit.limit();
       request.measure.runtime = take(runtime_options(runtime));
       request.measure.seconds = checked_seconds(options.seconds);
-      request.measure.seed = options.seed;
+      request.measure.seed = options.inputs.seed;
       request.measure.clock = internal_clock(options.clock);
-      if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
+      if (options.run.progress) request.progress = [&](const std::string& now) { options.run.progress(now); };
       requests.push_back(std::move(request));
     }
     std::vector<BenchRun> runs;

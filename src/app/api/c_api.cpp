@@ -155,15 +155,16 @@ std::optional<api::Tensors> feeds_of(const isomer_tensors* feeds) {
   return feeds == nullptr ? std::nullopt : std::optional(feeds->tensors);
 }
 
-// The common options of optimize, bench and compare.
+// The common options of optimize, bench, compare and compile.
 template <class To, class From>
 void take_shared(To& to, const From& from) {
-  to.seed = from.seed;
-  to.feeds = feeds_of(from.feeds);
-  to.sizes = sizes_of(from.sizes, from.size_count);
-  to.runtime = runtime_of(from.runtime);
-  to.scratch = text_of(from.scratch);
-  to.progress = progress_of(from.progress, from.user);
+  to.inputs.feeds = feeds_of(from.feeds);
+  to.inputs.sizes = sizes_of(from.sizes, from.size_count);
+  to.run.runtime = runtime_of(from.runtime);
+  to.run.scratch = text_of(from.scratch);
+  to.run.progress = progress_of(from.progress, from.user);
+  if constexpr (requires { from.seed; }) to.inputs.seed = from.seed;
+  if constexpr (requires { from.stop; }) to.run.stop = stop_of(from.stop);
 }
 
 api::Judge judge_of(isomer_judge judge) {
@@ -188,7 +189,6 @@ api::OptimizeOptions optimize_options_of(const isomer_optimize_options* options)
   out.simplify = all.simplify != 0;
   if (const std::string strategy = text_of(all.strategy); !strategy.empty()) out.strategy = strategy;
   out.steps = all.steps;
-  out.stop = stop_of(all.stop);
   return out;
 }
 
@@ -306,7 +306,7 @@ void isomer_optimize_options_init(isomer_optimize_options* options) {
               .simplify = 0,
               .strategy = "greedy",
               .steps = 0,
-              .seed = usual.seed,
+              .seed = usual.inputs.seed,
               .feeds = nullptr,
               .sizes = nullptr,
               .size_count = 0,
@@ -390,7 +390,7 @@ void isomer_compare_options_init(isomer_compare_options* options) {
   *options = {.struct_size = sizeof(*options),
               .engine = ISOMER_ENGINE_RUNTIME,
               .tolerance = -1,
-              .seed = usual.seed,
+              .seed = usual.inputs.seed,
               .feeds = nullptr,
               .sizes = nullptr,
               .size_count = 0,
@@ -423,7 +423,7 @@ void isomer_bench_options_init(isomer_bench_options* options) {
   const api::BenchOptions usual;
   *options = {.struct_size = sizeof(*options),
               .seconds = usual.seconds,
-              .seed = usual.seed,
+              .seed = usual.inputs.seed,
               .feeds = nullptr,
               .sizes = nullptr,
               .size_count = 0,
@@ -474,21 +474,16 @@ isomer_status isomer_compile(const isomer_model* model, const char* folder,
                              const isomer_compile_options* options, char** report_json) {
   return answer([&] {
     const auto all = complete(options, isomer_compile_options_init);
-    const api::CompileOptions wanted{.name = text_of(all.name),
-                                     .target = text_of(all.target),
-                                     .compiler = text_of(all.compiler),
-                                     .sizes = sizes_of(all.sizes, all.size_count),
-                                     .schedules = text_of(all.schedules),
-                                     .as_operator = all.as_operator != 0,
-                                     .threads = all.threads,
-                                     .seconds = all.seconds,
-                                     .feeds = feeds_of(all.feeds),
-                                     .sums = text_of(all.sums),
-                                     .max_error_growth = all.max_error_growth,
-                                     .runtime = runtime_of(all.runtime),
-                                     .scratch = text_of(all.scratch),
-                                     .progress = progress_of(all.progress, all.user),
-                                     .stop = stop_of(all.stop)};
+    api::CompileOptions wanted{.name = text_of(all.name),
+                               .target = text_of(all.target),
+                               .compiler = text_of(all.compiler),
+                               .schedules = text_of(all.schedules),
+                               .as_operator = all.as_operator != 0,
+                               .threads = all.threads,
+                               .seconds = all.seconds,
+                               .sums = text_of(all.sums),
+                               .max_error_growth = all.max_error_growth};
+    take_shared(wanted, all);
     Text(api::compile(model_of(model), path_of(folder), wanted).json).give(report_json);
   });
 }

@@ -72,12 +72,12 @@ std::string_view noun(Objective objective, bool counts_energy) {
 struct Exploration {
   Exploration(const Model& model, const ExploreOptions& options)
       : state(model.state()),
-        file(state, options.scratch),
-        limit(options.stop),
-        runtime(request_of(options.runtime)),
-        feeds(feeds_of(options, {model}, options.sizes)),
+        file(state, options.run.scratch),
+        limit(options.run.stop),
+        runtime(request_of(options.run.runtime)),
+        feeds(feeds_of(options.inputs, options.run, {model})),
         request{.model = file.source(), .feeds = feeds.tensors, .inputs = feeds.words} {
-    if (options.runtime.name != "ort")
+    if (options.run.runtime.name != "ort")
       throw Error(ErrorKind::BadInput, "only ONNX Runtime's passes have names: --runtime ort");
     const auto objective = objective_named(options.objective);
     const auto mode = explore_mode_named(options.mode);
@@ -90,14 +90,14 @@ struct Exploration {
     request.worker.limit = limit.limit();
     request.measure.runtime = take(runtime_options(runtime));
     request.measure.seconds = checked_seconds(options.seconds);
-    request.measure.seed = options.seed;
+    request.measure.seed = options.inputs.seed;
     request.measure.clock = internal_clock(options.clock);
     request.objective = *objective;
     request.mode = *mode;
     request.min_gain = options.min_gain;
     request.control = options.control;
     request.records = options.records;
-    if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
+    if (options.run.progress) request.progress = [&](const std::string& now) { options.run.progress(now); };
   }
 
   const Model::State& state;
@@ -112,7 +112,7 @@ struct Exploration {
 ExploreReport report_of(const Exploration& asked, const ExploreOptions& options, bool is_better,
                         const std::optional<isomer::Interval>& ratio, const isomer::RuntimeOptions& runtime,
                         std::string line, const ReportJson& rest) {
-  ExploreReport out{.is_better = is_better, .runtime = options.runtime, .line = std::move(line)};
+  ExploreReport out{.is_better = is_better, .runtime = options.run.runtime, .line = std::move(line)};
   if (ratio) out.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
   out.runtime.optimization_level = text(runtime.level);
   out.runtime.disabled_optimizers = runtime.disabled_optimizers;
@@ -178,19 +178,12 @@ struct Equality {
 Equality equality_of(const Model& model, const fs::path& prepared, const ExploreOptions& options) {
   const Model made = load(prepared);
   Equality out;
-  const Comparison compared = compare(model, made,
-                                      {.feeds = options.feeds,
-                                       .feeds_file = options.feeds_file,
-                                       .sizes = options.sizes,
-                                       .values = options.values,
-                                       .runtime = options.runtime,
-                                       .scratch = options.scratch,
-                                       .progress = options.progress,
-                                       .stop = options.stop});
+  const Comparison compared = compare(model, made, {.inputs = options.inputs, .run = options.run});
   out.outputs_differ = compared.differ;
   if (compared.differ || options.output.empty() || options.prove_seconds <= 0) return out;
   const Proof proof = prove_equal(
-      model, made, {.seconds = options.prove_seconds, .progress = options.progress, .stop = options.stop});
+      model, made,
+      {.seconds = options.prove_seconds, .progress = options.run.progress, .stop = options.run.stop});
   out.proof = proof.verdict == Verdict::Proved    ? "proved"
               : proof.verdict == Verdict::Refuted ? "refuted"
                                                   : "not proved";
@@ -259,7 +252,7 @@ std::string line_of(const PreparedLoad& prepared, const ExploreOptions& options,
 
 ExploreReport explore_load(const Model& model, const Exploration& asked, const ExploreOptions& options) {
   check_output(asked.state, options.output);
-  const fs::path beside = options.output.empty()             ? scratch_name(options.scratch).parent_path()
+  const fs::path beside = options.output.empty()             ? scratch_name(options.run.scratch).parent_path()
                           : options.output.has_parent_path() ? options.output.parent_path()
                                                              : fs::path(".");
   TemporaryFolder::remove_stale(beside, kWorkFolder);

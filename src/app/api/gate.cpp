@@ -41,8 +41,8 @@ GateEquality judge_equality(const Model& base, const Model& candidate, const Gat
   const Proof proof = prove_equal(base, candidate,
                                   {.seconds = options.prove_seconds,
                                    .certificate = options.certificate,
-                                   .progress = options.progress,
-                                   .stop = options.stop});
+                                   .progress = options.run.progress,
+                                   .stop = options.run.stop});
   GateEquality out{.why = proof.why,
                    .rounded_constants = proof.rounded_constants,
                    .flushed = proof.flushed,
@@ -55,7 +55,7 @@ GateEquality judge_equality(const Model& base, const Model& candidate, const Gat
   const ComparedModel &a = request.base, &b = request.candidate;
   if (is_refuted || (is_proved && a.judge == b.judge)) return out;
   const ComparedModels compared = take(
-      compare_models({.a = a, .b = b, .feeds = request.feeds, .scratch = scratch_name(options.scratch)}));
+      compare_models({.a = a, .b = b, .feeds = request.feeds, .scratch = scratch_name(options.run.scratch)}));
   out.outputs_differ = compared.differ();
   if (!compared.differ()) return out;
   out.answer = GateAnswer::Fails;
@@ -85,9 +85,9 @@ GateReport gate(const Model& base, const Model& candidate, const GateOptions& op
   return guarded([&] {
     if (!(std::isfinite(options.min_ratio) && options.min_ratio > 0))
       throw Error(ErrorKind::BadInput, "min_ratio must be more than 0");
-    const Side first(base, options.base_runtime.value_or(options.runtime), options.scratch, "base"),
-        second(candidate, options.runtime, options.scratch, "new");
-    const FeedsForModels feeds = feeds_of(options, {base, candidate}, options.sizes);
+    const Side first(base, options.base_runtime.value_or(options.run.runtime), options.run.scratch, "base"),
+        second(candidate, options.run.runtime, options.run.scratch, "new");
+    const FeedsForModels feeds = feeds_of(options.inputs, options.run, {base, candidate});
     const auto start = [](const Side& side) {
       return take(isomer::Judge::start(worker_options(side.request, side.request.runtimes.front())));
     };
@@ -101,15 +101,15 @@ GateReport gate(const Model& base, const Model& candidate, const GateOptions& op
     request.measure.runtime = second.runtime;
     request.measure.seconds = checked_seconds(options.seconds);
     request.measure.clock = internal_clock(options.clock);
-    request.measure.seed = options.seed;
-    if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
+    request.measure.seed = options.inputs.seed;
+    if (options.run.progress) request.progress = [&](const std::string& now) { options.run.progress(now); };
     GateRun run{.base = first.name,
                 .candidate = second.name,
                 .base_runtime = fmt::format("{} {}", first.title, base_judge.version()),
                 .candidate_runtime = fmt::format("{} {}", second.title, judge->version()),
                 .machine = this_machine().cpu,
                 .inputs = feeds.words,
-                .threads = options.runtime.threads,
+                .threads = options.run.runtime.threads,
                 .min_ratio = options.min_ratio};
     run.speed = take(judge_speed(request));
     // A model that does not run has no outputs to compare.

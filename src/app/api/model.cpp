@@ -14,7 +14,9 @@
 #include "io/onnx/fixed_values.h"
 #include "io/onnx/read.h"
 #include "io/onnx/size_arguments.h"
+#include "model/graph/infer.h"
 #include "model/graph/text/operator_text.h"
+#include "model/graph/text/text.h"
 #include "runtime/engines/engines.h"
 
 namespace isomer::api {
@@ -158,6 +160,32 @@ RuntimeRequest request_of(const RuntimeOptions& options) {
     throw Error(ErrorKind::BadInput, "call_seconds must be more than 0");
   for (const auto& [key, value] : options.config) request.config.push_back(fmt::format("{}={}", key, value));
   return request;
+}
+
+namespace {
+
+FeedsForModels found_feeds(const Inputs& inputs, const std::vector<Model>& models, const TryInputs& run) {
+  std::vector<const Graph*> graphs;
+  for (const Model& model : models) graphs.push_back(&model.state().model.graph);
+  FeedsRequest request{.sizes = inputs.sizes, .values = inputs.values, .seed = inputs.seed};
+  if (!inputs.file.empty()) return take(feeds_from_file(graphs, inputs.file, request));
+  if (inputs.feeds) request.given = to_internal(*inputs.feeds);
+  else request.run = run;
+  return take(feeds_for(graphs, request));
+}
+
+}  // namespace
+
+FeedsForModels feeds_of(const Inputs& inputs, const Run& run, const std::vector<Model>& models,
+                        double seconds) {
+  if (has_feeds(inputs)) return untried_feeds(inputs, models);
+  return found_feeds(
+      inputs, models,
+      try_in_runtime(models.front(), run.runtime, run.scratch, run.stop, seconds, run.progress));
+}
+
+FeedsForModels untried_feeds(const Inputs& inputs, const std::vector<Model>& models) {
+  return found_feeds(inputs, models, {});
 }
 
 NamedTensors to_internal(const Tensors& tensors) {
@@ -339,6 +367,27 @@ Inspection inspect(const Model& model, const std::vector<std::string>& sizes) {
     for (const OpaqueEntry& entry : summary.opaque)
       out.opaque.push_back({entry.node, entry.op, entry.reason});
     if (summary.flops && summary.flops->is_concrete()) out.flops = summary.flops->concrete();
+    return out;
+  });
+}
+
+Structure structure(const Model& model, const std::vector<std::string>& sizes) {
+  return guarded([&] {
+    const isomer::Graph& graph = model.state().model.graph;
+    const Inference inference = take(infer(graph, take(parse_sizes(sizes, graph))));
+    Structure out;
+    std::vector<InterfaceValue> values;
+    for (const NodeId id : graph.order()) {
+      const isomer::Node& node = graph.node(id);
+      for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+        if (!node.outputs[k].empty()) values.push_back(describe_value(graph, inference, {id, k}));
+      if (node.kind != NodeKind::Operator) continue;
+      GraphNode made{.name = node.name, .op = node.op, .domain = node.domain, .outputs = node.outputs};
+      for (const Value& v : node.inputs) made.inputs.push_back(graph.name_of(v));
+      for (const Attribute& a : node.attributes.all()) made.attributes[a.name] = value_text(a);
+      out.nodes.push_back(std::move(made));
+    }
+    out.values = ports_of(values);
     return out;
   });
 }

@@ -64,24 +64,13 @@ double checked_seconds(double seconds);  // throws, if that is no time
 
 constexpr double kSecondsOfInputs = 60;  // to look for inputs that run
 
-// Inputs for models that have the same, as options say: given ones, those of a file, or made-up ones, which
-// the first model is tried on.
-template <class Options>
-FeedsForModels feeds_of(const Options& options, const std::vector<Model>& models,
-                        const std::vector<std::string>& sizes, double seconds = kSecondsOfInputs) {
-  std::vector<const Graph*> graphs;
-  for (const Model& model : models) graphs.push_back(&model.state().model.graph);
-  FeedsRequest request{.sizes = sizes, .values = options.values, .seed = options.seed};
-  if (!options.feeds_file.empty()) return take(feeds_from_file(graphs, options.feeds_file, request));
-  if (options.feeds) request.given = to_internal(*options.feeds);
-  bool runs = true;
-  if constexpr (requires { options.engine; }) runs = options.engine == Engine::Runtime;
-  Progress progress;
-  if constexpr (requires { options.progress; }) progress = options.progress;
-  if (runs && !request.given)
-    request.run =
-        try_in_runtime(models.front(), options.runtime, options.scratch, options.stop, seconds, progress);
-  return take(feeds_for(graphs, request));
-}
+inline bool has_feeds(const Inputs& inputs) { return inputs.feeds || !inputs.file.empty(); }
+inline bool guesses_sizes(const Inputs& inputs) { return inputs.sizes.empty() && !has_feeds(inputs); }
+
+// Inputs for models that have the same. Made-up ones are tried: the first model must run on them.
+FeedsForModels feeds_of(const Inputs& inputs, const Run& run, const std::vector<Model>& models,
+                        double seconds = kSecondsOfInputs);
+// The same without a runtime: made-up ones are not tried.
+FeedsForModels untried_feeds(const Inputs& inputs, const std::vector<Model>& models);
 
 }  // namespace isomer::api

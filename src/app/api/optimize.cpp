@@ -14,9 +14,9 @@ Optimized optimize(const Model& model, const OptimizeOptions& options) {
   return guarded([&] {
     OptimizeRun run(options);
     const Model::State& state = model.state();
-    run.prepare(model, options.sizes);
-    const RunnableFile in(state, options.scratch);
-    return run.to_public(model, run.find(state, in.path(), scratch_name(options.scratch)));
+    run.prepare(model, options.inputs.sizes);
+    const RunnableFile in(state, options.run.scratch);
+    return run.to_public(model, run.find(state, in.path(), scratch_name(options.run.scratch)));
   });
 }
 

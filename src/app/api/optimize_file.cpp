@@ -15,8 +15,10 @@
 #include "base/processor.h"
 #include "base/temporary_folder.h"
 #include "io/onnx/write_file.h"
+#include "kernel/certify/certificate.h"
 #include "kernel/prove/flush.h"
 #include "optimizer/propose/proposer.h"
+#include "optimizer/search/flush_weights.h"
 #include "optimizer/search/steps.h"
 
 namespace isomer::api {
@@ -37,6 +39,7 @@ constexpr double kShareOfKernels = 0.93;
 // The share of denormal weights that counts as many. PP-OCRv6 detection has 0.10 and is 4× faster without
 // them; PP-OCRv4's models have at most 0.01 and gain nothing.
 constexpr double kManyDenormals = 0.05;
+constexpr double kShareOfFlush = 0.25, kMostOfFlush = 25;  // of the time, to see that they are slow
 
 // Looks for kernels, and for a faster graph where kernels do not run all of the model, or gain little.
 class JointSearch {
@@ -64,7 +67,9 @@ class JointSearch {
  private:
   std::pair<isomer::Optimized, FoundKernels> search_all() {
     FoundKernels first;
-    if (!has_slow_weights()) first = find_first();
+    std::optional<Optimized> flushed;
+    if (has_slow_weights()) flushed = flush();
+    if (!flushed || flushed->result == Optimized::Result::Improved) first = find_first(flushed);
     if (first.is_enough()) return alone(std::move(first));
     const bool is_alone = first.was_tried && !first.is_taken;
     run_.end_graph_at(std::max((is_alone ? kShareOfGraphAlone : kShareOfGraph) * options_.seconds,
@@ -106,8 +111,21 @@ class JointSearch {
             .known = known_};
   }
 
-  // Many denormal weights slow down kernels, too, and cost more than kernels gain: a graph without them
-  // first.
+  // The graph without denormal weights, if that is faster: they slow down kernels, too, and cost more than
+  // kernels gain.
+  Optimized flush() const {
+    OptimizeOptions like = options_;
+    like.seconds = std::min(kMostOfFlush, kShareOfFlush * options_.seconds);
+    like.inputs.sizes = run_.sizes(model_);
+    like.only = {std::string(kDenormals.name)};
+    like.strategy = "greedy";
+    like.rules.clear();
+    like.plans.clear();
+    like.may_leave_thread = false;
+    like.on_best = {};
+    return optimize(model_, like);
+  }
+
   bool has_slow_weights() const {
     const isomer::Graph& graph = model_.state().model.graph;
     const Proposals found = kDenormals(graph, isomer::api::take(infer(graph)));
@@ -125,9 +143,14 @@ class JointSearch {
   }
 
   // Kernels for all that can be compiled, without timing parts of it.
-  FoundKernels find_first() const {
+  FoundKernels find_first(const std::optional<Optimized>& flushed) const {
     KernelSearch wanted = search("first", kShareOfFirst * options_.seconds - run_.spent());
     wanted.is_quick = true;
+    if (flushed) {
+      wanted.found = flushed->model;
+      wanted.certificate = flushed->certificate;
+      wanted.ratio = flushed->ratio;
+    }
     const double start = run_.spent();
     FoundKernels found = find_kernels(wanted);
     found.seconds = run_.spent() - start;
@@ -146,14 +169,14 @@ class JointSearch {
       if (const auto& ratio = graph.report.ratio)
         wanted.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
     }
-    if (!options_.stop.stop_requested()) return find_kernels(wanted);
+    if (!options_.run.stop.stop_requested()) return find_kernels(wanted);
     FoundKernels none;
     none.reason = "Ctrl-C came before kernels were made";
     return none;
   }
 
   // Makes them a part of the result.
-  static void take(FoundKernels& kernels, isomer::Optimized& found) {
+  void take(FoundKernels& kernels, isomer::Optimized& found) const {
     kernels.json["is_taken"] = kernels.is_taken;
     kernels.json["reason"] = kernels.reason;
     kernels.json["is_kept"] = kernels.is_kept;
@@ -176,6 +199,8 @@ class JointSearch {
       report.error_after = kernels.errors->module;
     }
     found.certificate = kernels.certificate;
+    const Certificate proof = isomer::api::take(parse_certificate(kernels.certificate));
+    report.flushed = isomer::api::take(count_flushed(model_.state().model.graph, proof.steps));
   }
 
   const OptimizeFiles& files_;
@@ -209,19 +234,13 @@ void check_report_place(const std::filesystem::path& report, const OptimizedFile
 // The page about a run whose model and certificate are written.
 void write_report(const OptimizeFiles& files, const OptimizeOptions& options, const OptimizedFiles& places,
                   const Model& model, const Optimized& found) {
-  const ReportOptions wanted{
-      .optimized = found.json,
-      .certificate_file = places.certificate,
-      .measure = options.judge == Judge::Runtime,
-      .feeds = options.feeds,
-      .feeds_file = options.feeds_file,
-      .sizes = files.fix_sizes ? std::vector<std::string>{} : size_sets(options.sizes)[0],
-      .values = options.values,
-      .seed = options.seed,
-      .runtime = options.runtime,
-      .scratch = options.scratch.empty() ? files.out.parent_path() : options.scratch,
-      .progress = options.progress,
-      .stop = options.stop};
+  ReportOptions wanted{.optimized = found.json,
+                       .certificate_file = places.certificate,
+                       .measure = options.judge == Judge::Runtime,
+                       .inputs = options.inputs,
+                       .run = options.run};
+  wanted.inputs.sizes = files.fix_sizes ? std::vector<std::string>{} : size_sets(options.inputs.sizes)[0];
+  if (wanted.run.scratch.empty()) wanted.run.scratch = files.out.parent_path();
   save_text(report(model, load(files.out), found.certificate, wanted).html, files.report);
 }
 
@@ -236,15 +255,16 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     places.writes_unchanged = files.fix_sizes;
     places.version = version();
     places.wants_kernels = files.kernels;
-    if (files.fix_sizes && size_sets(options.sizes).size() > 1)
+    if (files.fix_sizes && size_sets(options.inputs.sizes).size() > 1)
       throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
     const Model model = files.fix_sizes
                             ? run.prepare_fixed(files)
                             : load(files.in, {.sizes_from = files.sizes_from, .operators = files.operators});
-    if (!files.fix_sizes) run.prepare(model, options.sizes);
+    if (!files.fix_sizes) run.prepare(model, options.inputs.sizes);
     take(check_places(places));
     check_report_place(files.report, places);
-    const std::filesystem::path scratch = options.scratch.empty() ? files.out : scratch_name(options.scratch);
+    const std::filesystem::path scratch =
+        options.run.scratch.empty() ? files.out : scratch_name(options.run.scratch);
     isomer::Optimized found;
     std::optional<JointSearch> joint;  // its files are there until they are written
     if (files.kernels) {

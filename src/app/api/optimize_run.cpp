@@ -35,8 +35,8 @@ void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   if (!(options.max_error_growth > 0))
     throw Error(ErrorKind::BadInput, "max_error_growth must be more than 0");
   search.max_error_growth = options.max_error_growth;
-  search.seed = options.seed;
-  if (options.progress) search.progress = options.progress;
+  search.seed = options.inputs.seed;
+  if (options.run.progress) search.progress = options.run.progress;
   if (options.on_best) request.on_best = options.on_best;
   if (!(options.min_gain >= 1)) throw Error(ErrorKind::BadInput, "min_gain must be 1 or more");
   request.min_gain = options.min_gain;
@@ -62,16 +62,16 @@ constexpr double kShareOfInputs = 0.25;  // of the time, to look for inputs that
 }  // namespace
 
 OptimizeRun::OptimizeRun(const OptimizeOptions& options)
-    : options_(options), limit_(options.stop, checked_seconds(options.seconds)) {
+    : options_(options), limit_(options.run.stop, checked_seconds(options.seconds)) {
   request_.seconds = checked_seconds(options.seconds);
   request_.search.limit = limit_.limit();
   request_.waits = !options.may_leave_thread;
   request_.measure = options.judge == Judge::Runtime;
   fill_search(options, request_);
   if (!options.rules.empty()) take_rules();
-  const RuntimeRequest runtime = request_of(options.runtime);
+  const RuntimeRequest runtime = request_of(options.run.runtime);
   request_.runtime = take(runtime_options(runtime));
-  request_.worker = worker_options(runtime, options.runtime.name);
+  request_.worker = worker_options(runtime, options.run.runtime.name);
 }
 
 void OptimizeRun::end_graph_at(double seconds) {
@@ -101,9 +101,9 @@ isomer::Optimized OptimizeRun::keep(const Model::State& state, const std::filesy
 void OptimizeRun::prepare(const Model& model, const std::vector<std::string>& sizes) {
   const Model::State& state = model.state();
   request_.own_feeds =
-      options_.feeds || !options_.feeds_file.empty() || !options_.sizes.empty() || !options_.values.empty();
+      has_feeds(options_.inputs) || !options_.inputs.sizes.empty() || !options_.inputs.values.empty();
   context_.machine = this_machine().cpu;
-  context_.threads = options_.runtime.threads;
+  context_.threads = options_.run.runtime.threads;
   context_.min_gain = options_.min_gain;
   context_.fixed = state.fixed;
   if (const auto& own = state.model.graph.opsets.own) context_.assumed = own->texts();
@@ -120,8 +120,9 @@ void OptimizeRun::prepare(const Model& model, const std::vector<std::string>& si
 }
 
 Model OptimizeRun::prepare_fixed(const OptimizeFiles& files) {
-  prepare(load(files.in, {.sizes_from = files.sizes_from, .operators = files.operators}), options_.sizes);
-  Model model = load(files.in, {.sizes = shapes_.empty() ? options_.sizes : shapes_,
+  prepare(load(files.in, {.sizes_from = files.sizes_from, .operators = files.operators}),
+          options_.inputs.sizes);
+  Model model = load(files.in, {.sizes = shapes_.empty() ? options_.inputs.sizes : shapes_,
                                 .assume_sizes = shapes_.empty(),
                                 .sizes_from = files.sizes_from,
                                 .operators = files.operators});
@@ -130,7 +131,7 @@ Model OptimizeRun::prepare_fixed(const OptimizeFiles& files) {
 }
 
 std::vector<std::string> OptimizeRun::sizes(const Model& model) const {
-  if (size_sets(options_.sizes).size() > 1) return options_.sizes;
+  if (size_sets(options_.inputs.sizes).size() > 1) return options_.inputs.sizes;
   const isomer::Graph& graph = model.state().model.graph;
   const Inference inference = take(infer(graph));
   std::vector<std::string> out;
@@ -162,11 +163,14 @@ Optimized OptimizeRun::to_public(const Model& given, isomer::Optimized found) co
 }
 
 FeedsForModels OptimizeRun::feeds_at(const Model& model, const std::vector<std::string>& sizes) const {
-  return feeds_of(options_, {model}, sizes, std::min(kSecondsOfInputs, kShareOfInputs * request_.seconds));
+  Inputs inputs = options_.inputs;
+  inputs.sizes = sizes;
+  return feeds_of(inputs, options_.run, {model},
+                  std::min(kSecondsOfInputs, kShareOfInputs * request_.seconds));
 }
 
 void OptimizeRun::prepare_more(const Model& model, const std::vector<std::vector<std::string>>& sets) {
-  if (options_.feeds || !options_.feeds_file.empty())
+  if (has_feeds(options_.inputs))
     throw Error(ErrorKind::BadInput, "inputs that are given have one size, and --shape says several");
   for (const std::vector<std::string>& set : sets) {
     request_.sizes.push_back(fmt::format("{}", fmt::join(set, " ")));

@@ -13,15 +13,15 @@ Profile profile(const Model& model, const ProfileOptions& options) {
   return guarded([&] {
     const Model::State& state = model.state();
     check_file(state);
-    const StoppableLimit limit(options.stop);
-    const RuntimeRequest runtime = request_of(options.runtime);
-    const FeedsForModels feeds = feeds_of(options, {model}, options.sizes);
-    WorkerOptions worker = worker_options(runtime, options.runtime.name);
+    const StoppableLimit limit(options.run.stop);
+    const RuntimeRequest runtime = request_of(options.run.runtime);
+    const FeedsForModels feeds = feeds_of(options.inputs, options.run, {model});
+    WorkerOptions worker = worker_options(runtime, options.run.runtime.name);
     worker.limit = limit.limit();
     const auto judge = limit.take(isomer::Judge::start(worker));
     const SharedFeeds shared = limit.take(SharedFeeds::make(feeds.tensors));
     const isomer::Profile made = limit.take(profile_of(
-        *judge, state.model, shared, take(runtime_options(runtime)), scratch_name(options.scratch)));
+        *judge, state.model, shared, take(runtime_options(runtime)), scratch_name(options.run.scratch)));
     return Profile{.node_data = json_text(node_data(state.model.graph, made)),
                    .trace = json_text(trace_events(state.model.graph, made))};
   });

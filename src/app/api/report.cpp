@@ -27,8 +27,8 @@ ReportJson parsed(const std::string& optimized) {
 Report report(const Model& in, const Model& out, std::string_view certificate, const ReportOptions& options) {
   return guarded([&] {
     const Model::State &first = in.state(), &second = out.state();
-    const StoppableLimit limit(options.stop);
-    const RuntimeRequest runtime = request_of(options.runtime);
+    const StoppableLimit limit(options.run.stop);
+    const RuntimeRequest runtime = request_of(options.run.runtime);
     ReportRequest request{.in = first.model,
                           .out = second.model,
                           .certificate = std::string(certificate),
@@ -40,15 +40,15 @@ Report report(const Model& in, const Model& out, std::string_view certificate, c
                           .version = std::string(version()),
                           .measure = options.measure};
     if (options.measure) {
-      FeedsForModels feeds = feeds_of(options, {in}, options.sizes);
+      FeedsForModels feeds = feeds_of(options.inputs, options.run, {in});
       request.feeds = std::move(feeds.tensors);
       request.inputs = std::move(feeds.words);
       request.runtime = take(runtime_options(runtime));
-      request.worker = worker_options(runtime, options.runtime.name);
+      request.worker = worker_options(runtime, options.run.runtime.name);
       request.worker.limit = limit.limit();
-      request.scratch = scratch_name(options.scratch);
+      request.scratch = scratch_name(options.run.scratch);
     }
-    if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
+    if (options.run.progress) request.progress = [&](const std::string& now) { options.run.progress(now); };
     ReportPage page = take(make_report(request));
     const ReportJson json{{"bytes", page.html.size()},
                           {"widths", page.widths},

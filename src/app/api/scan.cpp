@@ -72,7 +72,7 @@ class Scan {
       scanned_.skipped.push_back({file.path, "not an ONNX model: it imports no operator set"});
       return std::nullopt;
     }
-    const Status done = shielded([&]() -> Status {
+    const Status done = shield([&]() -> Status {
       ISOMER_TRY(const isomer::Model model, read_model(file.path));
       ISOMER_TRY(out.what, describe_model(file.path, model));
       out.same_as = graphs_.find_or_add(scanned_.models.size(), file.path, model, *out.what.summary);
@@ -92,7 +92,7 @@ class Scan {
         continue;
       }
       tell(fmt::format("estimating {} of {}: {}", k + 1, scanned_.models.size(), model.file.path.string()));
-      const Status done = shielded([&] { return estimate(model); });
+      const Status done = shield([&] { return estimate(model); });
       if (!done.ok()) model.why_not_estimated = done.error().message;
     }
   }
@@ -111,7 +111,7 @@ class Scan {
 
   // A failure on one model must not hide the others.
   template <class Function>
-  static Status shielded(const Function& function) {
+  static Status shield(const Function& function) {
     try {
       return function();
     } catch (const std::exception& bug) {

@@ -21,7 +21,7 @@ std::string_view constant(OptimizationLevel level) {
 }
 
 // As a text of Python and of C++ alike.
-std::string quoted(const std::string& text) {
+std::string quote(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -64,7 +64,7 @@ std::string python_text(const RuntimeOptions& options) {
     else if (key == "session.execution_mode")
       out += fmt::format("options.execution_mode = onnxruntime.ExecutionMode.{}\n",
                          value == "1" ? "ORT_PARALLEL" : "ORT_SEQUENTIAL");
-    else out += fmt::format("options.add_session_config_entry({}, {})\n", quoted(key), quoted(value));
+    else out += fmt::format("options.add_session_config_entry({}, {})\n", quote(key), quote(value));
   }
   return out;
 }
@@ -79,7 +79,7 @@ std::string cpp_text(const RuntimeOptions& options) {
     else if (key == "session.enable_cpu_mem_arena") out += fmt::format("options.{}CpuMemArena();\n", verb);
     else if (key == "session.execution_mode")
       out += fmt::format("options.SetExecutionMode({});\n", value == "1" ? "ORT_PARALLEL" : "ORT_SEQUENTIAL");
-    else out += fmt::format("options.AddConfigEntry({}, {});\n", quoted(key), quoted(value));
+    else out += fmt::format("options.AddConfigEntry({}, {});\n", quote(key), quote(value));
   }
   return out;
 }

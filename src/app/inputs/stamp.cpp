@@ -83,7 +83,7 @@ bool copy(int input, Span span, int output) {
 
 }  // namespace
 
-std::string encoded(const Stamp& stamp) {
+std::string encode(const Stamp& stamp) {
   std::string out;
   for (const auto& [key, value] : stamp) {
     std::string entry;
@@ -101,7 +101,7 @@ Status put_stamp(const std::filesystem::path& model, const Stamp& stamp, std::ui
     return Error{fmt::format("{} can't be read again", model.string())};
   const auto kept = without_stamps(input.get(), static_cast<std::uint64_t>(status.st_size));
   if (!kept) return Error{fmt::format("{} is not what was written", model.string())};
-  const std::string more = encoded(stamp);
+  const std::string more = encode(stamp);
   std::uintmax_t bytes = more.size();
   for (const Span& span : *kept) bytes += span.end - span.begin;
   if (bytes > std::min(most, kMostBytes)) return Done{};

@@ -20,7 +20,7 @@ using Stamp = std::vector<std::pair<std::string, std::string>>;  // without the 
 inline constexpr const char* kStampPrefix = "pkg.isomer.";
 
 // The bytes that an ONNX file gets for it.
-std::string encoded(const Stamp& stamp);
+std::string encode(const Stamp& stamp);
 
 // The file with this stamp in place of those that it had; replaced at once. Where it would then have more
 // bytes than `most`, or than protobuf allows, it is left as it is.

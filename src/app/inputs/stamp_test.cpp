@@ -44,15 +44,15 @@ TEST(Stamp, IsFollowedByNothingAndLeavesTheRestAlone) {
 }
 
 TEST(Stamp, TakesThePlaceOfAnOlderOne) {
-  const StampedFile file(encoded({{"version", "1"}, {"ratio", "2"}}) + kMessage + encoded({{"other", "3"}}));
+  const StampedFile file(encode({{"version", "1"}, {"ratio", "2"}}) + kMessage + encode({{"other", "3"}}));
   ASSERT_TRUE(put_stamp(file.path(), {{"version", "4"}}, kPlenty).ok());
-  EXPECT_EQ(file.bytes(), kMessage + encoded({{"version", "4"}}));
+  EXPECT_EQ(file.bytes(), kMessage + encode({{"version", "4"}}));
 }
 
 TEST(Stamp, IsLeftOutWhereItDoesNotFit) {
   const StampedFile file(kMessage);
   const Stamp stamp{{"version", std::string(300, 'v')}};
-  const std::uintmax_t needed = kMessage.size() + encoded(stamp).size();
+  const std::uintmax_t needed = kMessage.size() + encode(stamp).size();
   ASSERT_TRUE(put_stamp(file.path(), stamp, needed - 1).ok());
   EXPECT_EQ(file.bytes(), kMessage);
   ASSERT_TRUE(put_stamp(file.path(), stamp, needed).ok());

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kWidth = 1136, kLabels = 520, kRow = 24, kAxis = 28;
 constexpr std::size_t kMostLetters = 74;  // of a label; its title has all
 
-std::string escaped(std::string_view text) {
+std::string escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -93,7 +93,7 @@ std::string picture(const std::vector<Row>& rows) {
         "</text><line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"2\"/>"
         "<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4.5\" fill=\"{}\"/>"
         "<text x=\"{:.1f}\" y=\"{}\" font-size=\"12\" fill=\"var(--quiet)\">{:.3f}</text></g>\n",
-        y + 4, r.is_best ? " font-weight=\"650\"" : "", escaped(shown), escaped(r.label),
+        y + 4, r.is_best ? " font-weight=\"650\"" : "", escape(shown), escape(r.label),
         r.changes_values ? " (changes what is computed: never chosen)" : "", place(r.low), place(r.high), y,
         y, colour, place(r.ratio), y, colour, place(r.high) + 9, y + 4, r.ratio);
   }
@@ -118,8 +118,8 @@ std::string rest_of(const Json& explored) {
     out += fmt::format(
         "<details><summary>{} names change nothing here</summary><p class=\"quiet\">{}</p>"
         "</details>\n",
-        same.size(), escaped(fmt::format("{}", fmt::join(same, ", "))));
-  for (const std::string& f : failed) out += fmt::format("<p class=\"quiet\">{}</p>\n", escaped(f));
+        same.size(), escape(fmt::format("{}", fmt::join(same, ", "))));
+  for (const std::string& f : failed) out += fmt::format("<p class=\"quiet\">{}</p>\n", escape(f));
   return out;
 }
 
@@ -143,7 +143,7 @@ std::string prepared_section(const Json& prepared) {
   out += fact("speed of a run, relative", interval_text(prepared.at("latency")));
   out += fact("peak memory of loading", megabytes("peak_bytes_before") + " <span class=\"to\">to</span> " +
                                             megabytes("peak_bytes_after"));
-  out += fact("equal", escaped(text_of(prepared, "equality")));
+  out += fact("equal", escape(text_of(prepared, "equality")));
   return out + "</dl></section>\n";
 }
 
@@ -159,10 +159,10 @@ std::string exploration_page(const Json& explored, const std::string& model, std
       "<title>{} explored</title>\n<style>\n{}\n</style>\n</head>\n<body>\n<header>\n"
       "<p class=\"brand\">isomer explore, {}</p>\n<h1>{}</h1>\n<p>{}</p>\n"
       "<p class=\"quiet\">objective {}, mode {}; {} thread(s), {}; inputs {}</p>\n</header>\n<main>\n",
-      escaped(model), kPageCss, escaped(version), escaped(model), escaped(text_of(explored, "line")),
-      escaped(text_of(explored, "objective")), escaped(text_of(explored, "mode")),
-      explored.at("threads").get<int>(), escaped(text_of(explored, "machine")),
-      escaped(text_of(explored, "inputs")));
+      escape(model), kPageCss, escape(version), escape(model), escape(text_of(explored, "line")),
+      escape(text_of(explored, "objective")), escape(text_of(explored, "mode")),
+      explored.at("threads").get<int>(), escape(text_of(explored, "machine")),
+      escape(text_of(explored, "inputs")));
   if (!rows.empty())
     out += fmt::format(
         "<section><h2>What each pass does</h2>\n<p class=\"quiet\">The gain without the pass, or with the "
@@ -174,7 +174,7 @@ std::string exploration_page(const Json& explored, const std::string& model, std
   out += prepared_section(explored.at("prepared"));
   if (explored.at("verdict") == "better")
     out += fmt::format("<section><h2>What to paste</h2>\n<pre>{}</pre>\n<pre>{}</pre>\n</section>\n",
-                       escaped(text_of(explored, "python")), escaped(text_of(explored, "cpp")));
+                       escape(text_of(explored, "python")), escape(text_of(explored, "cpp")));
   return out + "</main>\n</body>\n</html>\n";
 }
 

@@ -10,11 +10,6 @@
 namespace isomer {
 namespace {
 
-InterfaceValue describe(const Graph& graph, const Inference& inference, Value value) {
-  const ValueInfo& info = inference.of(value);
-  return {graph.name_of(value), info.type, info.shape};
-}
-
 std::uint64_t constant_bytes(const Node& node) {
   const auto* tensor =
       node.op == "Constant" && node.domain.empty() ? node.attributes.find_as<Tensor>("value") : nullptr;
@@ -96,16 +91,22 @@ class Census {
 
 }  // namespace
 
+InterfaceValue describe_value(const Graph& graph, const Inference& inference, Value value) {
+  const ValueInfo& info = inference.of(value);
+  return {graph.name_of(value), info.type, info.shape};
+}
+
 Result<Summary> summarize(const Model& model, const InferOptions& options) {
-  ISOMER_TRY(const Graph graph, flattened(model.graph, options));
+  ISOMER_TRY(const Graph graph, flatten(model.graph, options));
   ISOMER_TRY(const Inference inference, infer(graph, options));
   Summary summary;
   summary.ir = model.ir_version;
   summary.opsets = graph.opsets;
   summary.nodes = model.node_count;
   summary.flops = Dim(0);
-  for (const Value input : graph.inputs()) summary.inputs.push_back(describe(graph, inference, input));
-  for (const Value output : graph.outputs()) summary.outputs.push_back(describe(graph, inference, output));
+  for (const Value input : graph.inputs()) summary.inputs.push_back(describe_value(graph, inference, input));
+  for (const Value output : graph.outputs())
+    summary.outputs.push_back(describe_value(graph, inference, output));
 
   Census(summary).count(graph, inference);
   std::ranges::stable_sort(summary.operators, std::ranges::greater{}, &OperatorCount::count);

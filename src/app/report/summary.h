@@ -44,6 +44,7 @@ struct Summary {
   std::uint64_t weight_bytes = 0;   // of initializers and Constant nodes
 };
 
+InterfaceValue describe_value(const Graph& graph, const Inference& inference, Value value);
 Result<Summary> summarize(const Model& model, const InferOptions& options);
 
 }  // namespace isomer

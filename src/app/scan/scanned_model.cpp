@@ -7,7 +7,7 @@ namespace isomer {
 namespace {
 
 // As a shell takes it for one word.
-std::string quoted(const std::string& text) {
+std::string quote(const std::string& text) {
   constexpr std::string_view kPlain = "/._-+@%:,=";
   const auto is_plain = [&](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -22,7 +22,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string optimize_command(const std::filesystem::path& model) {
-  return "isomer optimize " + quoted(model.string()) + " -o " + quoted(model.stem().string() + ".fast.onnx");
+  return "isomer optimize " + quote(model.string()) + " -o " + quote(model.stem().string() + ".fast.onnx");
 }
 
 }  // namespace isomer

@@ -275,7 +275,7 @@ class Cutter {
 Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, const CutOptions& options) {
   ISOMER_TRY_DO(need_sizes(model.graph, sizes));
   CutModel out;
-  ISOMER_TRY(const Graph flat, flattened(model.graph, sizes));
+  ISOMER_TRY(const Graph flat, flatten(model.graph, sizes));
   ISOMER_TRY(const Inference first, infer(flat, sizes));
   // A model of its own, whose inputs are as large as they were said to be.
   constexpr std::int64_t kLeastIr = 8;

@@ -218,7 +218,7 @@ std::vector<std::string> sizes_of_inputs(const Graph& graph, const Inference& in
 Result<CutModel> open_model(const Model& model, const std::map<std::string, std::int64_t>& fixed) {
   const InferOptions sizes = lower::within_sizes({});
   CutModel out;
-  ISOMER_TRY(Graph flat, flattened(model.graph, sizes));
+  ISOMER_TRY(Graph flat, flatten(model.graph, sizes));
   if (!fixed.empty()) {
     ISOMER_TRY(const Inference open, infer(flat, sizes));
     flat = with_fixed_inputs(flat, open, fixed);

@@ -120,7 +120,7 @@ Index with_axes(const Index& index, const AxisMap& by) {
         const auto other = by.find(axis.id);
         return other == by.end() ? Index(axis) : other->second;
       })
-      .recombined();
+      .recombine();
 }
 
 Expr with_axes(const Expr& expr, const AxisMap& by, AxisNumbers& numbers) {

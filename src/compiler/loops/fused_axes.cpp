@@ -22,7 +22,7 @@ void collect_divisors(const Index& index, const Axis& axis, Dims& out) {
 }
 
 Index replaced(const Index& index, const Axis& axis, const Index& by) {
-  return index.substitute([&](const Axis& a) { return a == axis ? by : Index(a); }).recombined();
+  return index.substitute([&](const Axis& a) { return a == axis ? by : Index(a); }).recombine();
 }
 
 // The largest of them that divides the axis; nullopt: there is none.
@@ -41,7 +41,7 @@ std::optional<Dim> divisor_of(const Positions& positions, const Axis& axis) {
 
 }  // namespace
 
-Positions unfused(Positions positions) {
+Positions unfuse(Positions positions) {
   int next = -1000;  // no nest has such an axis
   for (std::size_t k = 0; k < positions.axes.size();) {
     const Axis axis = positions.axes[k];
@@ -63,7 +63,7 @@ Positions unfused(Positions positions) {
 
 bool is_inside(const Index& at, const Dim& extent) {
   if (at.is_inside(extent)) return true;
-  const Positions parts = unfused({.axes = at.axes(), .at = {at}});
+  const Positions parts = unfuse({.axes = at.axes(), .at = {at}});
   return parts.axes.size() > at.axes().size() && parts.at[0].is_inside(extent);
 }
 

@@ -223,7 +223,7 @@ class Lowering {
 Result<Plan> lower_graph(const Graph& graph, const InferOptions& given, AxisNumbers& numbers,
                          const Sizes& open) {
   const InferOptions sizes = open.is_empty() ? given : within_sizes(given);
-  ISOMER_TRY(Graph flat, flattened(graph, sizes));
+  ISOMER_TRY(Graph flat, flatten(graph, sizes));
   if (!open.is_empty()) {
     ISOMER_TRY(const Inference declared, infer(flat, sizes));
     flat = with_steps(flat, declared, open);

@@ -70,7 +70,7 @@ Index address_of(const Storage& storage, const std::vector<Index>& at) {
     } else if (!storage.extents[d].is(1)) {
       out = out + storage.strides[d] * at[d];
     }
-  return out.recombined();
+  return out.recombine();
 }
 
 Dim stride(const Index& address, const Axis& axis) {

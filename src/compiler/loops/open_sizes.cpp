@@ -268,7 +268,7 @@ InferOptions within_sizes(InferOptions options) {
 
 Result<Sizes> open_sizes(const Graph& graph, const InferOptions& given) {
   const InferOptions options = within_sizes(given);
-  ISOMER_TRY(const Graph flat, flattened(graph, options));
+  ISOMER_TRY(const Graph flat, flatten(graph, options));
   ISOMER_TRY(const Inference declared, infer(flat, options));
   Sizes sizes;
   ISOMER_TRY_DO(add_sizes(flat, declared, sizes));

@@ -250,7 +250,7 @@ std::string shape_option(const std::string& input, const std::optional<Dims>& sh
 }
 
 Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& sizes) {
-  ISOMER_TRY(const Graph flat, flattened(graph, sizes));
+  ISOMER_TRY(const Graph flat, flatten(graph, sizes));
   ISOMER_TRY(const Inference inference, infer(flat, sizes));
   Batch batch{.one = sizes};
   std::string first, to_type;  // of the inputs that are open

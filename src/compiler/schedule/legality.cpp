@@ -79,7 +79,7 @@ Wrong out_of_order(const Plan& plan) {
     if (is_first) continue;
     if (!(at->second & now).is_empty())
       return fmt::format("{}: it writes again what another nest has written", nest.name);
-    at->second = (at->second | now).coalesced();
+    at->second = (at->second | now).coalesce();
   }
   for (const Port& p : plan.outputs)
     if (!is_whole(p.buffer)) return fmt::format("output {} is not written as a whole", p.name);

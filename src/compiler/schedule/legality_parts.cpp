@@ -46,7 +46,7 @@ SetSpace space_of(const Plan& plan) {
 
 Relation access(const SetSpace& space, const std::vector<Axis>& over, const std::vector<Index>& to,
                 const Domain& conditions) {
-  const auto [axes, at, domain] = unfused({over, to, conditions});
+  const auto [axes, at, domain] = unfuse({over, to, conditions});
   const int in = static_cast<int>(axes.size()), out = static_cast<int>(at.size());
   RelationBuilder builder(space, in, out, 0);
   for (int k = 0; k < in; ++k) {

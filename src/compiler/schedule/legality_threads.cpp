@@ -52,10 +52,10 @@ Parts parts_of_loops(const Nest& nest) {
 
 // The same over axes that open sizes are fused to. Where parts are positions of a fused axis, they are
 // positions of all of these: each of one is one of the others.
-Parts unfused(const Parts& parts) {
+Parts unfuse(const Parts& parts) {
   Positions all{.axes = parts.over, .at = parts.at, .domain = parts.guard};
   all.at.insert(all.at.end(), parts.units.begin(), parts.units.end());
-  all = unfused(std::move(all));
+  all = unfuse(std::move(all));
   const auto units = all.at.begin() + static_cast<std::ptrdiff_t>(parts.at.size());
   Parts out{.over = all.axes, .at = {all.at.begin(), units}, .guard = all.domain};
   for (std::size_t k = 0; k < parts.units.size(); ++k) {
@@ -71,7 +71,7 @@ Parts unfused(const Parts& parts) {
 
 // From positions of the target to the parts that write them.
 Relation writers(const Parts& divided, const SetSpace& space) {
-  const auto [units, over, at, guard] = unfused(divided);
+  const auto [units, over, at, guard] = unfuse(divided);
   const int in = static_cast<int>(at.size()), out = static_cast<int>(units.size()),
             hidden = static_cast<int>(over.size());
   RelationBuilder builder(space, in, out, hidden);

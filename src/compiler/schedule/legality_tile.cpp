@@ -26,7 +26,7 @@ bool steps_evenly(const Storage& s, const Nest& nest, const ExprNode& left) {
     // Where rows go round, a tile is of one row.
     else if (!nest.strip || !are_same_axes(left.at[d].axes(), {nest.strip->rows})) return false;
   }
-  address = address.recombined();
+  address = address.recombine();
   return std::ranges::all_of(address.terms(),
                              [](const Index::Term& term) { return term.atom.kind == Index::AtomKind::Axis; });
 }
@@ -63,7 +63,7 @@ Wrong wrong_packing(const Plan& plan, const Nest& nest, const ExprNode& right, c
   // Both over the same axes.
   Positions both{.axes = axes, .at = from};
   both.at.insert(both.at.end(), wanted.begin(), wanted.end());
-  both = unfused(std::move(both));
+  both = unfuse(std::move(both));
   const auto behind = both.at.begin() + static_cast<std::ptrdiff_t>(from.size());
   if (!(access(space, both.axes, {both.at.begin(), behind}, {}) ==
         access(space, both.axes, {behind, both.at.end()}, {})))

@@ -207,7 +207,7 @@ class Reducer {
     if (!fits_lanes(nest, axis, reads)) return false;
     ExprNode changed = *nest.reduction;
     changed.args[0] =
-        with_reads(Expr(changed.args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
+        with_reads(Expr(changed.args[0]), [&](const ExprNode& e) { return repack(e, axis); }).ref();
     replace_reduction(nest, std::move(changed));
     return true;
   }
@@ -250,7 +250,7 @@ class Reducer {
     return out;
   }
   // A weight with that axis innermost.
-  std::optional<Expr> repacked(const ExprNode& e, const Axis& axis) {
+  std::optional<Expr> repack(const ExprNode& e, const Axis& axis) {
     const Storage source = plan_.buffer(e.tensor.number);
     if (source.kind != Storage::Kind::Weight || stride(address(e), axis) == 1 || !address(e).mentions(axis))
       return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "io/onnx/model.h"
 #include "model/graph/graph.h"
 
 namespace isomer {
@@ -17,8 +18,10 @@ struct LocalFunction {
   Graph body;                                // constants are a part of it
 };
 
-// Adds them to a model file; what they call must be in its operator sets. Error: it would be larger than
-// protobuf allows.
-Status add_functions(const std::filesystem::path& model, const std::vector<LocalFunction>& functions);
+// Adds functions to a model file; what they call must be in its operator sets. The file also gets what
+// `original` says of itself: producer, documentation, metadata, and what it declares of the inputs and
+// outputs that the two share. Error: the file would be larger than protobuf allows.
+Status add_functions(const std::filesystem::path& file, const std::vector<LocalFunction>& functions,
+                     const Model& original);
 
 }  // namespace isomer

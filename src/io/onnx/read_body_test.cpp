@@ -82,7 +82,7 @@ TEST(Bodies, ConstantsOfAFunctionOutliveItsReading) {
   add_node(function.mutable_node(), "ReduceMax", {"w"}, {"s"});
   add_node(function.mutable_node(), "Add", {"b", "s"}, {"c"});
   function.set_output(0, "c");
-  const auto flat = flattened(graph_of(model));
+  const auto flat = flatten(graph_of(model));
   ASSERT_TRUE(flat.ok());
   EXPECT_EQ(run(*flat, kFeeds), (std::vector<double>{2.5, 5, 1.5, 7}));
 }
@@ -111,7 +111,7 @@ onnx::ModelProto branching_model(bool is_known) {
 
 TEST(Bodies, ACallIsWrittenOutWithItsAttributes) {
   const Graph graph = graph_of(calling_model());
-  const auto flat = flattened(graph);
+  const auto flat = flatten(graph);
   ASSERT_TRUE(flat.ok());
   EXPECT_THAT(operators(*flat), ElementsAre("Neg", "LeakyRelu", "Identity"));
   EXPECT_EQ(run(*flat, kFeeds), (std::vector<double>{-0.5, 2, -1.5, 4}));
@@ -121,12 +121,12 @@ TEST(Bodies, ACallIsWrittenOutWithItsAttributes) {
 
 TEST(Bodies, AFunctionOfAnotherOpsetStaysACallAndRuns) {
   const Graph graph = graph_of(calling_model(16));
-  EXPECT_THAT(operators(*flattened(graph)), ElementsAre("f"));
+  EXPECT_THAT(operators(*flatten(graph)), ElementsAre("f"));
   EXPECT_EQ(run(graph, kFeeds), (std::vector<double>{-0.5, 2, -1.5, 4}));
 }
 
 TEST(Bodies, AnIfWhoseConditionIsKnownIsItsBranch) {
-  const auto flat = flattened(graph_of(branching_model(true)));
+  const auto flat = flatten(graph_of(branching_model(true)));
   ASSERT_TRUE(flat.ok());
   EXPECT_THAT(operators(*flat), ElementsAre("Neg", "Identity"));
   EXPECT_EQ(run(*flat, kFeeds), (std::vector<double>{-1, 2, -3, 4}));
@@ -134,7 +134,7 @@ TEST(Bodies, AnIfWhoseConditionIsKnownIsItsBranch) {
 
 TEST(Bodies, AnIfWhoseConditionIsFedTakesOneBranch) {
   const Graph graph = graph_of(branching_model(false));
-  EXPECT_THAT(operators(*flattened(graph)), ElementsAre("If"));
+  EXPECT_THAT(operators(*flatten(graph)), ElementsAre("If"));
   NamedTensors feeds = kFeeds;
   feeds["c"] = Tensor::of(ElementType::Bool, {}, std::vector<std::uint8_t>{1});
   EXPECT_EQ(run(graph, feeds), (std::vector<double>{1, 0, 3, 0}));

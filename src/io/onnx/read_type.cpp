@@ -60,12 +60,12 @@ Result<DeclaredType> read_chain(const TypeProto& outermost) {
       case TypeProto::kSparseTensorType: {
         ISOMER_TRY(const DeclaredType dense, read_tensor_type(type->sparse_tensor_type()));
         return DeclaredType{
-            dense.type, {}, false, fmt::format("{}sparse_tensor({}){}", prefix, spelled(dense), suffix)};
+            dense.type, {}, false, fmt::format("{}sparse_tensor({}){}", prefix, spell(dense), suffix)};
       }
       case TypeProto::kTensorType: {
         ISOMER_TRY(DeclaredType tensor, read_tensor_type(type->tensor_type()));
         if (prefix.empty()) return tensor;
-        return DeclaredType{ElementType::Undefined, {}, false, prefix + spelled(tensor) + suffix};
+        return DeclaredType{ElementType::Undefined, {}, false, prefix + spell(tensor) + suffix};
       }
       default: return DeclaredType{ElementType::Undefined, {}, false, prefix + "opaque()" + suffix};
     }

@@ -26,7 +26,7 @@ enum class Numbers : std::uint8_t { Kept, Dropped };
 std::string without_names(const DeclaredType& type, Numbers numbers) {
   std::string out;
   bool is_quoted = false, is_dim = false;
-  const std::string spelling = spelled(type);
+  const std::string spelling = spell(type);
   for (std::size_t i = 0; i < spelling.size(); ++i) {
     const char c = spelling[i];
     if (is_quoted && c == '\\') ++i;
@@ -54,8 +54,8 @@ std::optional<std::string> input_difference(const std::string& name, const Graph
                                             Value w) {
   const Node &x = a.node(v.node), &y = b.node(w.node);
   if (are_apart(x.declared, y.declared))
-    return fmt::format("input {} is {} in the first model, {} in the second", name, spelled(x.declared),
-                       spelled(y.declared));
+    return fmt::format("input {} is {} in the first model, {} in the second", name, spell(x.declared),
+                       spell(y.declared));
   if (x.declared.shape && y.declared.shape && x.declared.shape->size() != y.declared.shape->size())
     return fmt::format("input {} has rank {} in the first model, {} in the second", name,
                        x.declared.shape->size(), y.declared.shape->size());
@@ -81,7 +81,7 @@ std::optional<std::string> output_difference(std::size_t k, const Graph& a, cons
   const auto p = a.declared().find(a.name_of(a.outputs()[k])),
              q = b.declared().find(b.name_of(b.outputs()[k]));
   if (p != a.declared().end() && q != b.declared().end() && are_apart(p->second, q->second))
-    return differ(spelled(p->second), spelled(q->second));
+    return differ(spell(p->second), spell(q->second));
   return std::nullopt;
 }
 
@@ -187,8 +187,8 @@ std::optional<std::string> size_difference(const Graph& a, const Inference& a_in
     if (at == of_b.end()) continue;
     const DeclaredType &p = a.node(v.node).declared, &q = b.node(at->second.node).declared;
     if (!p.is_tensor && without_names(p, Numbers::Kept) != without_names(q, Numbers::Kept))
-      return fmt::format("input {} is {} in the first model, {} in the second", a.name_of(v), spelled(p),
-                         spelled(q));
+      return fmt::format("input {} is {} in the first model, {} in the second", a.name_of(v), spell(p),
+                         spell(q));
     const auto &x = a_info.of(v).shape, &y = b_info.of(at->second).shape;
     if (x != y)
       return fmt::format(

@@ -206,9 +206,9 @@ std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& sec
   const auto failure = [](const char* which, const Error& e) {
     return PairFailure{fmt::format("the {} model: {}", which, e.message)};
   };
-  auto a = flattened(with_named_sizes(first));
+  auto a = flatten(with_named_sizes(first));
   if (!a.ok()) return failure("first", a.error());
-  auto flat_b = flattened(with_named_sizes(second));
+  auto flat_b = flatten(with_named_sizes(second));
   if (!flat_b.ok()) return failure("second", flat_b.error());
   ModelPair out;
   out.whole_a = *std::move(a);

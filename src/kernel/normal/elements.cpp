@@ -46,7 +46,7 @@ Points shared_positions(const Polynomial& polynomial, const Points& nothing) {
       once = once | here;
     }
   }
-  return more.coalesced();
+  return more.coalesce();
 }
 
 }  // namespace
@@ -96,12 +96,12 @@ std::vector<Piece> Elements::pieces(const Polynomial& value, const Points& posit
         if (!is_number && (w.weight != 1 || !w.at.is_function())) continue;
         const Points alone = (w.at.domain() & rest) - shared;
         if (alone.is_empty()) continue;
-        out.push_back({is_number ? number(w.weight) : group.elements[0], w.at.on(alone).coalesced()});
+        out.push_back({is_number ? number(w.weight) : group.elements[0], w.at.on(alone).coalesce()});
         rest = rest - alone;
         is_whole = false;
       }
     }
-    rest = rest.coalesced();
+    rest = rest.coalesce();
   }
   for (Piece& p : match(Element::Kind::Polynomial, {}, is_whole ? value : on(value, rest), rest))
     out.push_back(std::move(p));
@@ -115,7 +115,7 @@ std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>&
     if (here.is_empty()) return;
     auto& weighted = body.groups[{.elements = {element}, .symbols = {}}];
     if (weighted.empty()) weighted.push_back({1, here});
-    else weighted[0].at = (weighted[0].at | here).coalesced();
+    else weighted[0].at = (weighted[0].at | here).coalesce();
   };
   for (const Piece& b : bodies) {
     const Relation here = b.to.ins(positions.rank()).on(positions);
@@ -135,7 +135,7 @@ std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>&
     if (!weighted[0].at.is_function()) continue;
     const Points alone = weighted[0].at.domain() - shared;
     if (alone.is_empty()) continue;
-    out.push_back({group.elements[0], weighted[0].at.on(alone).coalesced()});
+    out.push_back({group.elements[0], weighted[0].at.on(alone).coalesce()});
     rest = rest - alone;
   }
   for (Piece& p : match(Element::Kind::Fold, reduction, on(body, rest), rest)) out.push_back(std::move(p));
@@ -192,7 +192,7 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
         const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);
         if (!good.is_empty()) {
           out.push_back({element, m.on(good)});
-          rest = (rest - good).coalesced();
+          rest = (rest - good).coalesce();
           if (rest.is_empty()) return out;
         }
         if (possible.is_function) break;
@@ -227,10 +227,10 @@ std::vector<Piece> Elements::create(Element::Kind kind, Reduction reduction, con
       const Points domain = first.domain();
       const Points good = domain - differing(on(body, domain), at(first, body), none(rest));
       if (good.is_empty()) continue;
-      const Relation shared = first.on(good).coalesced();
+      const Relation shared = first.on(good).coalesce();
       out.push_back({id, shared});
-      own = (own - good).coalesced();
-      const Points kept = (own | shared.range()).coalesced();
+      own = (own - good).coalesce();
+      const Points kept = (own | shared.range()).coalesce();
       made.body = on(body, kept);
       made.domain = kept;
       made.anchors.clear();

@@ -42,7 +42,7 @@ class FormulaReader {
           ISOMER_CHECK(at != axes_.end(), "an axis outside of its reduction");
           return at->second;
         })
-        .recombined();
+        .recombine();
   }
   Domain domain(const Domain& conditions) {
     Domain out;

@@ -686,7 +686,7 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
     if (known != out.end()) {
       if (points.is_subset_of(known->second)) continue;
       points = points - known->second;
-      known->second = (known->second | points).coalesced();
+      known->second = (known->second | points).coalesce();
     } else {
       out.emplace(id, points);
     }

@@ -180,7 +180,7 @@ void NormalForms::add_symmetric(Polynomial& out, const Summand& s) {
       for (int k = 0; k < elements_[s.elements[i]].rank; ++k) dims.push_back(first[i] + k);
     const bool is_same = std::ranges::is_sorted(dims);
     out.groups[group].push_back(
-        {s.weight / Rational(static_cast<long>(orders.size())), is_same ? s.at : s.at.permuted(dims)});
+        {s.weight / Rational(static_cast<long>(orders.size())), is_same ? s.at : s.at.permute(dims)});
   }
 }
 

@@ -75,9 +75,9 @@ std::vector<Weighted> overlaid(const std::vector<Weighted>& weighted) {
         next.push_back(std::move(old));
         continue;
       }
-      if (Relation only = old.at - rest; !only.is_empty()) next.push_back({old.weight, only.coalesced()});
+      if (Relation only = old.at - rest; !only.is_empty()) next.push_back({old.weight, only.coalesce()});
       if (old.weight + w.weight != 0) next.push_back({old.weight + w.weight, both});
-      rest = (rest - both).coalesced();
+      rest = (rest - both).coalesce();
       rest_is_empty = rest.is_empty();
     }
     if (!rest_is_empty) next.push_back({w.weight, rest});
@@ -93,7 +93,7 @@ std::vector<Weighted> overlaid(const std::vector<Weighted>& weighted) {
     }
     if (!joined) by_weight.push_back(std::move(w));
   }
-  for (Weighted& w : by_weight) w.at = w.at.coalesced();
+  for (Weighted& w : by_weight) w.at = w.at.coalesce();
   return by_weight;
 }
 
@@ -112,7 +112,7 @@ Polynomial on(const Polynomial& polynomial, const Points& positions) {
   for (const auto& [group, weighted] : polynomial.groups)
     for (const Weighted& w : weighted)
       if (Relation part = w.at.on(positions); !part.is_empty())
-        out.groups[group].push_back({w.weight, part.coalesced()});
+        out.groups[group].push_back({w.weight, part.coalesce()});
   return out;
 }
 
@@ -128,7 +128,7 @@ Points support(const Polynomial& polynomial, const Points& nothing) {
   Points out = nothing;
   for (const auto& [group, weighted] : polynomial.groups)
     for (const Weighted& w : weighted) out = out | w.at.domain();
-  return out.coalesced();
+  return out.coalesce();
 }
 
 Points differing(const Polynomial& a, const Polynomial& b, const Points& nothing) {
@@ -142,7 +142,7 @@ Points differing(const Polynomial& a, const Polynomial& b, const Points& nothing
   }
   for (const auto& [group, weighted] : b.groups)
     if (!a.groups.contains(group)) differ({}, weighted);
-  return out.coalesced();
+  return out.coalesce();
 }
 
 }  // namespace isomer

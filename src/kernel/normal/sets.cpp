@@ -136,7 +136,7 @@ Points Points::operator|(const Points& other) const {
 Points Points::operator-(const Points& other) const {
   return Points(isl_set_subtract(isl_set_copy(get()), isl_set_copy(other.get())));
 }
-Points Points::coalesced() const { return Points(isl_set_coalesce(isl_set_copy(get()))); }
+Points Points::coalesce() const { return Points(isl_set_coalesce(isl_set_copy(get()))); }
 Points Points::first(int n) const {
   return Points(
       isl_set_project_out(isl_set_copy(get()), isl_dim_set, unsigned_of(n), unsigned_of(rank() - n)));
@@ -184,7 +184,7 @@ Relation Relation::hull() const {
   return Relation(isl_map_from_basic_map(isl_map_affine_hull(isl_map_copy(get()))));
 }
 
-Relation Relation::permuted(const std::vector<int>& order) const {
+Relation Relation::permute(const std::vector<int>& order) const {
   const int n = out();
   ISOMER_CHECK(static_cast<int>(order.size()) == n);
   // Append the dimensions in the new order behind the old ones, equated, then forget the old.
@@ -237,7 +237,7 @@ Relation Relation::operator|(const Relation& other) const {
 Relation Relation::operator-(const Relation& other) const {
   return Relation(isl_map_subtract(isl_map_copy(get()), isl_map_copy(other.get())));
 }
-Relation Relation::coalesced() const { return Relation(isl_map_coalesce(isl_map_copy(get()))); }
+Relation Relation::coalesce() const { return Relation(isl_map_coalesce(isl_map_copy(get()))); }
 bool Relation::is_function() const { return answer(isl_map_is_single_valued(get())); }
 bool Relation::is_injective() const { return answer(isl_map_is_injective(get())); }
 std::string Relation::text() const { return taken_text(isl_map_to_str(get())); }

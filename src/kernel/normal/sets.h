@@ -71,7 +71,7 @@ class Points {
   Points operator&(const Points& other) const;
   Points operator|(const Points& other) const;
   Points operator-(const Points& other) const;
-  Points coalesced() const;
+  Points coalesce() const;
   // The a of pairs (a, b): the last dimensions are projected out.
   Points first(int count) const;
   std::string text() const;
@@ -103,9 +103,9 @@ class Relation {
   Relation smallest() const;                    // of each a, the lexicographically smallest b
   Relation largest() const;                     // and the largest
   Relation hull() const;                        // all that satisfies the same equalities
-  Relation permuted(const std::vector<int>& order) const;  // new out dimension i is the old order[i]
-  Relation outs(int first, int count) const;               // only these out dimensions
-  Relation ins(int count) const;                           // only the first in dimensions
+  Relation permute(const std::vector<int>& order) const;  // new out dimension i is the old order[i]
+  Relation outs(int first, int count) const;              // only these out dimensions
+  Relation ins(int count) const;                          // only the first in dimensions
   Relation moved_in(int count) const;   // the first out dimensions become the last in dimensions
   Relation moved_out(int count) const;  // the last in dimensions become the first out dimensions
   Relation fixed_in(int dim, std::int64_t value) const;  // and the dimension gone
@@ -116,7 +116,7 @@ class Relation {
   Relation operator&(const Relation& other) const;
   Relation operator|(const Relation& other) const;
   Relation operator-(const Relation& other) const;
-  Relation coalesced() const;
+  Relation coalesce() const;
   bool is_function() const;   // one b for each a
   bool is_injective() const;  // one a for each b
   std::string text() const;

@@ -75,7 +75,7 @@ std::optional<Term> mapped(const Term& term, std::vector<Axis> bound, const Axis
     if (!require(out, c.substitute(by))) return std::nullopt;
   for (const SourceFactor& f : term.factors) {
     SourceFactor moved{.source = f.source, .at = {}};
-    for (const Index& i : f.at) moved.at.push_back(i.substitute(by).recombined());
+    for (const Index& i : f.at) moved.at.push_back(i.substitute(by).recombine());
     out.factors.push_back(std::move(moved));
   }
   return out;
@@ -137,14 +137,14 @@ Sum scaled(Sum sum, const Coefficient& by) {
 namespace {
 
 // As Index::text, but no symbol, whatever its name, can be taken for an axis.
-std::string spelled(const Index& index) {
+std::string spell(const Index& index) {
   std::string out = index.offset().text();
   for (const Index::Term& t : index.terms()) {
     out += '+' + t.scale.text();
     if (t.atom.kind == Index::AtomKind::Axis) out += '@' + std::to_string(t.atom.axis.id);
     else
       out += (t.atom.kind == Index::AtomKind::Floor ? '/' : '%') + t.atom.divisor.text() + '(' +
-             spelled(*t.atom.inner) + ')';
+             spell(*t.atom.inner) + ')';
   }
   return out;
 }
@@ -169,11 +169,11 @@ std::string spelling(Term& term) {
     out += fmt::format("{}^{} ", Dim::symbol(symbol).text(), power);
   for (const SourceFactor& f : term.factors) {
     out += fmt::format("s{}[", f.source);
-    for (const Index& i : f.at) out += spelled(i.substitute(numbered)) + ",";
+    for (const Index& i : f.at) out += spell(i.substitute(numbered)) + ",";
     out += "]";
   }
   std::vector<std::string> conditions;
-  for (const Index& c : term.where) conditions.push_back(spelled(c.substitute(numbered)));
+  for (const Index& c : term.where) conditions.push_back(spell(c.substitute(numbered)));
   std::ranges::sort(conditions);
   for (const std::string& c : conditions) out += "|" + c;
   for (const Axis& a : seen) out += ";" + a.extent.text();

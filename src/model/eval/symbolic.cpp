@@ -158,16 +158,16 @@ class SymbolicWalker {
       case Fn::Min: return Dim::min(a, b);
       case Fn::Mod: return b.at_least(1).value_or(false) ? std::optional(Dim::mod(a, b)) : std::nullopt;
       case Fn::Equal: return truth(a.equals(b));
-      case Fn::Less: return truth(negated(a.at_least(b)));
+      case Fn::Less: return truth(negate(a.at_least(b)));
       case Fn::LessOrEqual: return truth(b.at_least(a));
       case Fn::And: return a * b;
       case Fn::Or: return Dim::max(a, b);
       case Fn::Not: return Dim(1) - a;
-      case Fn::Cast: return type == ElementType::Bool ? truth(negated(a.equals(0))) : a;
+      case Fn::Cast: return type == ElementType::Bool ? truth(negate(a.equals(0))) : a;
       default: return std::nullopt;
     }
   }
-  static std::optional<bool> negated(std::optional<bool> value) {
+  static std::optional<bool> negate(std::optional<bool> value) {
     return value ? std::optional(!*value) : std::nullopt;
   }
 

@@ -155,14 +155,14 @@ Index Index::mod(const Index& a, const Dim& divisor) {
   return out;
 }
 
-Index Index::recombined() const {
+Index Index::recombine() const {
   for (const Term& t : terms_) {
     if (t.atom.kind != AtomKind::Mod) continue;
     const Index quotient = floor(*t.atom.inner, t.atom.divisor);
     if (quotient.terms_.size() != 1 || !quotient.offset_.is(0) || !quotient.terms_[0].scale.is(1)) continue;
     const Term partner{t.scale * t.atom.divisor, quotient.terms_[0].atom};
     if (std::ranges::find(terms_, partner) == terms_.end()) continue;
-    return (*this - of_term(t) - of_term(partner) + t.scale * *t.atom.inner).recombined();
+    return (*this - of_term(t) - of_term(partner) + t.scale * *t.atom.inner).recombine();
   }
   return *this;
 }
@@ -256,7 +256,7 @@ Index linearize(const std::vector<Index>& position, const Dims& shape) {
   ISOMER_CHECK(position.size() == shape.size());
   Index out = 0;
   for (std::size_t i = 0; i < shape.size(); ++i) out = shape[i] * out + position[i];
-  return out.recombined();
+  return out.recombine();
 }
 
 std::vector<Index> delinearize(const Index& linear, const Dims& shape) {

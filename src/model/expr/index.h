@@ -69,7 +69,7 @@ class Index {
   static Index mod(const Index& a, const Dim& divisor);
 
   // The same index with each q·floor(x/q) + x mod q put together again as x.
-  Index recombined() const;
+  Index recombine() const;
 
   // Interval bounds; nullopt where symbolic extents keep them from being compared.
   std::optional<Range> range() const;

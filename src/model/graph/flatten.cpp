@@ -44,7 +44,7 @@ class Flattener {
   bool changed() const { return changed_; }
 
  private:
-  Value renewed(Value value) const;
+  Value renew(Value value) const;
   void copy(NodeId id, const Node& node);
   void write_out(NodeId id, const Node& node, const Body& body);
   std::string unused(const std::string& like);
@@ -69,7 +69,7 @@ std::string Flattener::unused(const std::string& like) {
   return name;
 }
 
-Value Flattener::renewed(Value value) const {
+Value Flattener::renew(Value value) const {
   return value.exists() ? values_.at(value.node)[value.output] : value;
 }
 
@@ -78,7 +78,7 @@ void Flattener::copy(NodeId id, const Node& node) {
   bool same = true;
   for (auto* values : {&moved.inputs, &moved.captures}) {
     for (Value& value : *values) {
-      const Value now = renewed(value);
+      const Value now = renew(value);
       same = same && now == value;
       value = now;
     }
@@ -98,7 +98,7 @@ void Flattener::write_out(NodeId id, const Node& node, const Body& body) {
     Value outer = Value::none();
     if (k >= passed) outer = node.captures[body.captured[k - passed]];
     else if (k < node.inputs.size()) outer = node.inputs[k];
-    inner[graph.inputs()[k]] = renewed(outer);
+    inner[graph.inputs()[k]] = renew(outer);
   }
   for (const NodeId each : graph.order()) {
     Node moved = graph.node(each);
@@ -138,14 +138,14 @@ Graph Flattener::run() {
     if (node.kind == NodeKind::Initializer && old_.is_overridable(id))
       fresh_.mark_overridable(values_[id][0].node);
   }
-  for (const Value& input : old_.inputs()) fresh_.add_input(renewed(input));
-  for (const Value& output : old_.outputs()) fresh_.add_output(renewed(output));
+  for (const Value& input : old_.inputs()) fresh_.add_input(renew(input));
+  for (const Value& output : old_.outputs()) fresh_.add_output(renew(output));
   return std::move(fresh_);
 }
 
 }  // namespace
 
-Result<Graph> flattened(const Graph& graph, const InferOptions& options) {
+Result<Graph> flatten(const Graph& graph, const InferOptions& options) {
   Graph now = graph;
   for (int round = 0; round < kMostRounds; ++round) {
     const bool any =

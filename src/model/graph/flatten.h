@@ -10,6 +10,6 @@ namespace isomer {
 
 // Inputs, outputs and the names of all values that the graph had stay; values inside of a body get new names.
 // A call of a function that imports other opsets than the graph stays as it is. Error: as infer().
-Result<Graph> flattened(const Graph& graph, const InferOptions& options = {});
+Result<Graph> flatten(const Graph& graph, const InferOptions& options = {});
 
 }  // namespace isomer

@@ -137,7 +137,7 @@ TEST(Flatten, GivesNoNameThatTheFileDeclaresSomethingOf) {
   graph.declare("f producing a/u", {.type = ElementType::Int64});
   add(graph, "f", {"x"}, {"a"}, {body("", "f (float[] v) => (r) {u = own.Op(v)\nr = Identity(u)}")});
   graph.add_output(value_named(graph, "a"));
-  const auto flat = flattened(graph);
+  const auto flat = flatten(graph);
   ASSERT_TRUE(flat.ok());
   const Inference inference = inferred(*flat);
   EXPECT_EQ(inference.of(value_named(*flat, "a")).type, ElementType::Undefined);

@@ -28,7 +28,7 @@ Status check_feeds(const Graph& graph, const NamedTensors& feeds) {
     const auto feed = feeds.find(name);
     if (feed == feeds.end()) {
       if (node.kind == NodeKind::Initializer || !node.declared.is_tensor) continue;
-      return Error{fmt::format("input {}: not given, expected {}", name, spelled(node.declared))};
+      return Error{fmt::format("input {}: not given, expected {}", name, spell(node.declared))};
     }
     ++used;
     const Tensor& given = feed->second;

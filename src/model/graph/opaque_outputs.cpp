@@ -163,12 +163,12 @@ Outputs random(const Site& o) {
 }
 
 // A tensor is followed by its scale and its zero point, which has its type.
-Outputs quantized(const Site& o, std::string_view op) {
+Outputs quantize(const Site& o, std::string_view op) {
   auto shape = o.has(7) ? shape_as(o, op, {0, 3}) : std::nullopt;
   return shape ? Outputs{info(o.in(7).type, std::move(*shape))} : Outputs{};
 }
-Outputs quantized_conv(const Site& o) { return quantized(o, "Conv"); }
-Outputs quantized_matmul(const Site& o) { return quantized(o, "MatMul"); }
+Outputs quantized_conv(const Site& o) { return quantize(o, "Conv"); }
+Outputs quantized_matmul(const Site& o) { return quantize(o, "MatMul"); }
 
 using Line = OpaqueLine;
 constexpr std::array kLines{Line{"Bernoulli", like_first},

@@ -12,28 +12,28 @@ using Site = OpaqueSite;
 using Outputs = OpaqueOutputs;
 
 // Every tensor is followed by its scale and its zero point, which has the tensor's type.
-Outputs quantized(const Site& o, std::string_view op, const std::vector<std::size_t>& inputs,
-                  std::size_t zero_point) {
+Outputs quantize(const Site& o, std::string_view op, const std::vector<std::size_t>& inputs,
+                 std::size_t zero_point) {
   auto shape = o.has(zero_point) ? shape_as(o, op, inputs) : std::nullopt;
   return shape ? Outputs{info_of(o.in(zero_point).type, std::move(*shape))} : Outputs{};
 }
-Outputs quantized_binary(const Site& o) { return quantized(o, "Add", {0, 3}, 7); }
-Outputs quantized_unary(const Site& o) { return quantized(o, "Relu", {0}, 4); }
+Outputs quantized_binary(const Site& o) { return quantize(o, "Add", {0, 3}, 7); }
+Outputs quantized_unary(const Site& o) { return quantize(o, "Relu", {0}, 4); }
 
 Outputs quantized_pool(const Site& o) {
-  return o.integer("channels_last", 0) == 0 ? quantized(o, "GlobalAveragePool", {0}, 4) : Outputs{};
+  return o.integer("channels_last", 0) == 0 ? quantize(o, "GlobalAveragePool", {0}, 4) : Outputs{};
 }
 
 Outputs quantized_concat(const Site& o) {
   std::vector<std::size_t> inputs;
   for (std::size_t k = 2; k < o.node.inputs.size(); k += 3) inputs.push_back(k);
-  return quantized(o, "Concat", inputs, 1);
+  return quantize(o, "Concat", inputs, 1);
 }
 
 // A float where the result has no scale of its own.
 Outputs quantized_gemm(const Site& o) {
   const bool is_float = o.node.inputs.size() < 9 || !o.node.inputs[8].exists();
-  Outputs out = quantized(o, "Gemm", {0, 3}, is_float ? 2 : 8);
+  Outputs out = quantize(o, "Gemm", {0, 3}, is_float ? 2 : 8);
   if (is_float && !out.empty()) out[0].type = ElementType::Float;
   return out;
 }

@@ -49,7 +49,7 @@ class Rebuilder {
   Status keep_names();
   Status visit(NodeId root);
   void emit(NodeId id);
-  Value renewed(Value value) const;
+  Value renew(Value value) const;
   Value renewed_by_name(Value use);
   std::string unused_name(const std::string& like);
 
@@ -115,7 +115,7 @@ std::string Rebuilder::unused_name(const std::string& like) {
     if (auto name = fmt::format("{}_replaced{}", like, k); names_.insert(name).second) return name;
 }
 
-Value Rebuilder::renewed(Value value) const {
+Value Rebuilder::renew(Value value) const {
   if (!value.exists()) return value;
   const auto at = renewed_.find(value.node);
   ISOMER_CHECK(at != renewed_.end());
@@ -125,11 +125,11 @@ Value Rebuilder::renewed(Value value) const {
 // The value for a reader that knows it by its old name.
 Value Rebuilder::renewed_by_name(Value use) {
   const auto identity = identities_.find(use);
-  if (identity == identities_.end()) return renewed(source(use));
+  if (identity == identities_.end()) return renew(source(use));
   if (!identity->second.exists()) {
     Node node;
     node.op = "Identity";
-    node.inputs = {renewed(source(use))};
+    node.inputs = {renew(source(use))};
     node.outputs = {old_.name_of(use)};
     identity->second = {fresh_.add(std::move(node)), 0};
   }
@@ -139,7 +139,7 @@ Value Rebuilder::renewed_by_name(Value use) {
 void Rebuilder::emit(NodeId id) {
   const Node& old = old_.node(id);
   std::vector<Value> inputs, captures;
-  for (const Value& value : old.inputs) inputs.push_back(renewed(source(value)));
+  for (const Value& value : old.inputs) inputs.push_back(renew(source(value)));
   for (const Value& value : old.captures) captures.push_back(renewed_by_name(value));
   std::vector<std::string> outputs = old.outputs;
   for (std::uint32_t k = 0; k < outputs.size(); ++k) {
@@ -193,8 +193,8 @@ Result<Graph> Rebuilder::run() {
   for (const NodeId id : old_.order())
     if (!is_gone(id)) ISOMER_TRY_DO(visit(id));
   for (const Value& input : old_.inputs()) {
-    fresh_.add_input(renewed(input));
-    if (old_.is_overridable(input.node)) fresh_.mark_overridable(renewed(input).node);
+    fresh_.add_input(renew(input));
+    if (old_.is_overridable(input.node)) fresh_.mark_overridable(renew(input).node);
   }
   for (const Value& output : old_.outputs()) fresh_.add_output(renewed_by_name(output));
   return std::move(fresh_);

@@ -22,8 +22,8 @@ Symbols::Symbols(const Graph& graph) {
 
 Status Symbols::bind(const std::string& input, const DeclaredType& declared, const Extents& extents) {
   const auto refusal = [&](const std::string& why) {
-    return Error{fmt::format("input {}: expected shape {}, got {}{}", input, spelled(declared),
-                             spelled(declared.type, extents), why)};
+    return Error{fmt::format("input {}: expected shape {}, got {}{}", input, spell(declared),
+                             spell(declared.type, extents), why)};
   };
   for (const std::int64_t extent : extents)
     if (extent < 0) return refusal(": an extent is negative");

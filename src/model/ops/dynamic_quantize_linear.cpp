@@ -23,7 +23,7 @@ Definition define_dynamic_quantize_linear(const Call& call) {
   const auto scale = f.stage({}, where(apply(Fn::Equal, {range, zero}), number(x.type(), 1), range / 255.0));
   const auto point = f.stage({}, saturate(apply(Fn::Round, {-low() / scale()}), ElementType::Uint8));
   const auto p = f.axes(x.shape());
-  f.output(p, quantized(x.at(to_indices(p)), scale(), point()));
+  f.output(p, quantize(x.at(to_indices(p)), scale(), point()));
   f.output({}, scale());
   f.output({}, point());
   return std::move(f).finish();

@@ -18,7 +18,7 @@ Expr coordinate(const Expr& g, const Expr& extent, bool corners) {
 }
 
 // Mirrored at low and high as often as it takes.
-Expr reflected(const Expr& value, const Expr& low, const Expr& high) {
+Expr reflect(const Expr& value, const Expr& low, const Expr& high) {
   const Expr range = high - low;
   const Expr rest = apply(Fn::Fmod, {apply(Fn::Abs, {value - low}), range * 2});
   return low + range - apply(Fn::Abs, {rest - range});
@@ -29,7 +29,7 @@ Expr weight(const Expr& g, const Axis& u, const Sampling& s) {
   Expr y = coordinate(g, size, s.corners);
   if (s.nearest) y = apply(Fn::Round, {y});
   if (s.padding == "reflection")
-    y = s.corners ? reflected(y, first, size - 1) : reflected(y, first - 0.5, size - 0.5);
+    y = s.corners ? reflect(y, first, size - 1) : reflect(y, first - 0.5, size - 0.5);
   if (s.padding != "zeros") y = clamped(y, first, size - 1);
   return s.nearest ? exact_weight(y, u) : s.cubic ? cubic_weight(y, u) : linear_weight(y, u);
 }

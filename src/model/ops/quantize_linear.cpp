@@ -26,7 +26,7 @@ Definition define_quantize_linear(const Call& call) {
   const auto x = f.input(0), scale = f.input(1);
   const auto p = f.axes(x.shape());
   const Expr zero = call.has(2) ? f.input(2).at(parameter_at(call, 2, p)) : integer(to, 0);
-  f.output(p, quantized(cast(x.at(to_indices(p)), in), scale.at(parameter_at(call, 1, p)), zero));
+  f.output(p, quantize(cast(x.at(to_indices(p)), in), scale.at(parameter_at(call, 1, p)), zero));
   return std::move(f).finish();
 }
 

@@ -371,11 +371,11 @@ class Finder {
         return part ? part->begin : 0;
       };
       std::ranges::stable_sort(row, {}, place);
-      if (kind_of(row) == LaneRow::Kind::Nodes) extended(row);
+      if (kind_of(row) == LaneRow::Kind::Nodes) extend(row);
     }
   }
 
-  void extended(const std::vector<Value>& seed) {
+  void extend(const std::vector<Value>& seed) {
     std::vector<std::vector<Value>> rows{seed};
     auto family = walked_back(rows);
     if (!family) return;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostElements = 1 << 20;  // of a value that is tried
 
-std::string spelled(const Node& node) {
+std::string spell(const Node& node) {
   Hasher hasher;
   add_content(hasher, node.attributes, ContentDigests::Full);
   const Digest digest = hasher.digest();
@@ -40,14 +40,14 @@ std::string convolution_kind(const Graph& graph, const Inference& inference, Nod
   const Node& node = graph.node(convolution);
   const auto x = extents_of(inference, node.inputs[0]), w = extents_of(inference, node.inputs[1]);
   if (!x || !w || x->size() != w->size() || x->size() < 3) return "";
-  return fmt::format("{} {}", spelled(node), fmt::join(*w, ","));
+  return fmt::format("{} {}", spell(node), fmt::join(*w, ","));
 }
 
 std::string layout_kind(const Graph& graph, const Inference& inference, NodeId id) {
   const Node& node = graph.node(id);
   const auto made = extents_of(inference, {id, 0});
   if (node.op == "Conv" || node.outputs.size() != 1 || !fills_blocks(made)) return "";
-  std::string kind = fmt::format("{} {}", spelled(node), fmt::join(*made, ","));
+  std::string kind = fmt::format("{} {}", spell(node), fmt::join(*made, ","));
   bool has_image = false;
   for (const Value& v : node.inputs) {
     const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;

@@ -20,23 +20,23 @@ std::string hex(const void* data, std::size_t size) {
   return out;
 }
 
-std::string quoted(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
+std::string quote(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
 
-std::string spelled(const Tensor& t) {
+std::string spell(const Tensor& t) {
   std::string out = fmt::format("{}{}", name(t.type()), text(to_dims(t.extents())));
   if (t.type() == ElementType::String) {
-    for (const std::string& s : t.strings()) out += quoted(s);
+    for (const std::string& s : t.strings()) out += quote(s);
     return out;
   }
   return out + hex(t.bytes().data, t.bytes().size);
 }
 
-std::string spelled(const Attribute::Value& value) {
+std::string spell(const Attribute::Value& value) {
   struct Speak {
     std::string operator()(std::int64_t v) const { return fmt::format("i{}", v); }
     std::string operator()(float v) const { return "f" + hex(&v, sizeof v); }
-    std::string operator()(const std::string& v) const { return "s" + quoted(v); }
-    std::string operator()(const Tensor& v) const { return "t" + spelled(v); }
+    std::string operator()(const std::string& v) const { return "s" + quote(v); }
+    std::string operator()(const Tensor& v) const { return "t" + spell(v); }
     std::string operator()(const std::vector<std::int64_t>& v) const {
       std::string out = "I";
       for (const auto i : v) out += fmt::format("{},", i);
@@ -47,12 +47,12 @@ std::string spelled(const Attribute::Value& value) {
     }
     std::string operator()(const std::vector<std::string>& v) const {
       std::string out = "S";
-      for (const auto& s : v) out += quoted(s);
+      for (const auto& s : v) out += quote(s);
       return out;
     }
     std::string operator()(const RawAttribute& v) const {
-      std::string out = "r" + quoted(v.content());
-      for (const Tensor& t : v.outside) out += "t" + spelled(t);
+      std::string out = "r" + quote(v.content());
+      for (const Tensor& t : v.outside) out += "t" + spell(t);
       return out;
     }
   };
@@ -77,10 +77,10 @@ class Writer {
           for (const auto& d : *node.declared.shape) line += d ? "[" + d->text() + "]" : "[?]";
         else line += "?";
       } else {
-        line = fmt::format("{} {} {} {}", quoted(node.op), quoted(node.domain), quoted(node.overload),
+        line = fmt::format("{} {} {} {}", quote(node.op), quote(node.domain), quote(node.overload),
                            graph.opset(node.domain));
         for (const Attribute& a : node.attributes.all())
-          line += fmt::format(" {}={}", quoted(a.name), spelled(a.value));
+          line += fmt::format(" {}={}", quote(a.name), spell(a.value));
         line += " (";
         for (const Value& v : node.inputs)
           line += v.exists() ? fmt::format("{}.{},", names.at(v.node), v.output) : "-,";
@@ -94,7 +94,7 @@ class Writer {
     }
     for (const Value& v : graph.outputs()) out += fmt::format("out {}.{}\n", names.at(v.node), v.output);
     if (graph.opsets.own)
-      for (const std::string& stated : graph.opsets.own->texts()) out += "stated " + quoted(stated) + "\n";
+      for (const std::string& stated : graph.opsets.own->texts()) out += "stated " + quote(stated) + "\n";
     return out;
   }
 
@@ -117,7 +117,7 @@ class Writer {
     if (is_float(t.type()) && t.is_uniform())
       return fmt::format("constant {}{} of {:a}", name(t.type()), text(to_dims(t.extents())),
                          (*t.doubles())[0]);
-    if (!is_float(t.type()) || kByValue.takes(t)) return "constant " + spelled(t);
+    if (!is_float(t.type()) || kByValue.takes(t)) return "constant " + spell(t);
     const Tensor plain = without_unit_axes(t);
     const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(plain); });
     const auto number = at - symbols_.begin();

@@ -85,7 +85,7 @@ Result<WrongPositions> compared(NormalForms& forms, const Form& right, const For
   if (right.type != mutant.type || right.shape() != mutant.shape())
     return Error{"a value of another type or shape"};
   const auto unproved = forms.unproved_positions(right, mutant);
-  WrongPositions out{.set = unproved.positions.coalesced().text(), .is_empty = unproved.positions.is_empty()};
+  WrongPositions out{.set = unproved.positions.coalesce().text(), .is_empty = unproved.positions.is_empty()};
   std::erase(out.set, '$');
   auto margins = Margins(forms.space(), right.shape()).around(unproved.positions);
   if (!margins) return Error{"wrong at " + out.set + ", which are no margins"};

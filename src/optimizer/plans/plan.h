@@ -3,7 +3,7 @@
 //
 //   {"isomer_plan": 1, "key": "<32 digits>", "region": "<program in base64>", "constants": {"w0": [false,
 //   1]},
-//    "by": "isomer 0.2.0"}
+//    "by": "isomer 0.3.0"}
 // and then a certificate's lines (kernel/certify/certificate.h), whose names are those of the region; what
 // the steps make is n0, n1, ...
 #pragma once

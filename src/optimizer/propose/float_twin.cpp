@@ -189,7 +189,7 @@ Graph FloatTwin::with_casts(const Graph& program, const std::string& output) con
   return out;
 }
 
-Proposal FloatTwin::translated(Proposal proposal) const {
+Proposal FloatTwin::translate(Proposal proposal) const {
   Claim& claim = proposal.claim;
   if (const auto type = width_of(claim.outputs, claim.after)) claim.after = with_width(claim.after, *type);
   if (!casts_.empty() && !claim.outputs.empty()) claim.after = with_casts(claim.after, claim.outputs[0]);

@@ -25,7 +25,7 @@ class FloatTwin {
 
   // A proposal for the float32 view, translated to the graph itself: new constants in its width, if the
   // program's other numbers are stored that way.
-  Proposal translated(Proposal proposal) const;
+  Proposal translate(Proposal proposal) const;
 
  private:
   FloatTwin() = default;

@@ -81,7 +81,7 @@ TEST(FloatTwin, GivesNewNumbersTheModelsWidth) {
                        .what = {},
                        .claim = {.inputs = {"x"}, .outputs = {"y"}, .after = program(text)},
                        .folds = {}};
-  const Graph made = twin->translated(given).claim.after;
+  const Graph made = twin->translate(given).claim.after;
   const auto type_of = [&](const std::string& name) {
     return made.node(testing::value_named(made, name).node).tensor.type();
   };
@@ -108,7 +108,7 @@ TEST(FloatTwin, LeavesOtherWidthsAlone) {
                   .after = program("agraph (float[3] " + in +
                                    ") => (float[3] t) <float[1] k = {2}> {\nt = Mul(" + in + ", k)}")},
         .folds = {}};
-    const Graph made = twin->translated(given).claim.after;
+    const Graph made = twin->translate(given).claim.after;
     return made.node(testing::value_named(made, "k").node).tensor.type();
   };
   EXPECT_EQ(type_of("x", "y"), ElementType::Float);

@@ -72,7 +72,7 @@ Proposals propose_all(const Graph& graph, const Inference& inference, const Prop
     if (seconds != nullptr)
       (*seconds)[std::string(proposer->name)] +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (Proposal& p : found.list) out.list.push_back(twin ? twin->translated(std::move(p)) : std::move(p));
+    for (Proposal& p : found.list) out.list.push_back(twin ? twin->translate(std::move(p)) : std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));
   }
   if (!options.relaxed && !options.any_price) drop_what_others_do(out.list);

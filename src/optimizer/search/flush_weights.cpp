@@ -61,4 +61,16 @@ Result<Draft> without_denormals(SearchContext& context, const Draft& given) {
                .flushed = {.numbers = flushed.numbers, .bound = bound_of(given.graph, proposal.flushes)}};
 }
 
+Result<Draft::Flushed> count_flushed(const Graph& model, const std::vector<CertifiedStep>& steps) {
+  Draft::Flushed out;
+  for (const CertifiedStep& step : steps) {
+    const auto* flush = std::get_if<FlushStep>(&step);
+    if (flush == nullptr) continue;
+    ISOMER_TRY(const Flushed done, flush_denormals(model, flush->constants));
+    out.numbers += done.numbers;
+    out.bound = std::max(out.bound, bound_of(model, flush->constants));
+  }
+  return out;
+}
+
 }  // namespace isomer

@@ -104,13 +104,13 @@ class Generalizer {
       });
       if (!is_linear) return 2;
       if (summands.size() == 2 && summands[0].coefficient + summands[1].coefficient == 0) return 0;
-      return isolated(zero) ? 1 : 3;
+      return isolate(zero) ? 1 : 3;
     };
     return *std::ranges::min_element(zeros, {}, guessed);
   }
 
   // A symbol that is a sum of others where the form is 0.
-  std::optional<std::pair<std::string, Dim>> isolated(const Dim& zero) const {
+  std::optional<std::pair<std::string, Dim>> isolate(const Dim& zero) const {
     for (const std::string& s : zero.symbols()) {
       const auto with = [&](std::int64_t v) {
         return zero.substitute([&](std::string_view t) { return t == s ? Dim(v) : Dim::symbol(t); });
@@ -168,7 +168,7 @@ class Generalizer {
       for (const auto& factor : summand.factors)
         if (factor.kind == Dim::Factor::Kind::Floor && factor.b.is_concrete())
           return solve_divisible(factor.a, factor.b.concrete());
-    if (const auto found = isolated(zero)) {
+    if (const auto found = isolate(zero)) {
       put(found->first, found->second);
       return true;
     }

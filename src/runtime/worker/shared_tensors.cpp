@@ -17,7 +17,7 @@ Failure system_failure(const char* what) {
   return {kind, fmt::format("{}: {}", what, std::generic_category().message(errno))};
 }
 
-Failure garbled(const std::string& what) { return {FailureKind::Garbled, what}; }
+Failure garble(const std::string& what) { return {FailureKind::Garbled, what}; }
 
 Outcome<Done> write_all(int file, const std::byte* data, std::size_t size, std::size_t at) {
   while (size > 0) {
@@ -37,16 +37,16 @@ Outcome<Tensor> read_entry(const Json& entry, const ReadBytes& read) {
   const auto type = integer_field(entry, "type"), at = integer_field(entry, "at");
   const auto extents = integers_field(entry, "extents");
   if (!type || !at || !extents || *type <= 0 || *type > kLastOnnxType || *at < 0)
-    return garbled("a tensor without type, extents or place");
+    return garble("a tensor without type, extents or place");
   const auto element = static_cast<ElementType>(*type);
   if (element == ElementType::String) {
     std::vector<std::string> strings = texts_field(entry, "strings");
     if (element_count(*extents) != static_cast<std::int64_t>(strings.size()))
-      return garbled("a tensor of strings that lacks some");
+      return garble("a tensor of strings that lacks some");
     return Tensor(*extents, std::move(strings));
   }
   const auto size = byte_size(element, *extents);
-  if (!size) return garbled("a tensor of a size that none has");
+  if (!size) return garble("a tensor of a size that none has");
   ISOMER_TRY(Bytes bytes, read(static_cast<std::size_t>(*at), *size));
   return Tensor(element, *extents, std::move(bytes));
 }
@@ -54,9 +54,9 @@ Outcome<Tensor> read_entry(const Json& entry, const ReadBytes& read) {
 Outcome<NamedTensors> read_table(const Json& table, const ReadBytes& read) {
   NamedTensors tensors;
   for (const Json& entry : table) {
-    if (!entry.is_object()) return garbled("a tensor that is no object");
+    if (!entry.is_object()) return garble("a tensor that is no object");
     const auto name = text_field(entry, "name");
-    if (!name) return garbled("a tensor without name");
+    if (!name) return garble("a tensor without name");
     ISOMER_TRY(Tensor tensor, read_entry(entry, read));
     tensors.insert_or_assign(*name, std::move(tensor));
   }
@@ -74,7 +74,7 @@ Outcome<Bytes> copy_bytes(const Descriptor& file, std::size_t at, std::size_t si
   for (std::size_t done = 0; done < size;) {
     const ssize_t got = ::pread(file.get(), buffer.data() + done, size - done, static_cast<off_t>(at + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return garbled("a file that shrank");
+    if (got <= 0) return garble("a file that shrank");
     done += static_cast<std::size_t>(got);
   }
   return std::move(buffer).freeze();
@@ -124,7 +124,7 @@ Outcome<Bytes> map_file(const Descriptor& file) {
 Outcome<NamedTensors> map_tensors(const Json& table, const Descriptor& file) {
   ISOMER_TRY(const Bytes all, map_file(file));
   return read_table(table, [&](std::size_t at, std::size_t size) -> Outcome<Bytes> {
-    if (at > all.size || size > all.size - at) return garbled("a tensor beyond the end of its file");
+    if (at > all.size || size > all.size - at) return garble("a tensor beyond the end of its file");
     return Bytes{all.owner, all.data + at, size};
   });
 }
@@ -132,7 +132,7 @@ Outcome<NamedTensors> map_tensors(const Json& table, const Descriptor& file) {
 Outcome<NamedTensors> copy_tensors(const Json& table, const Descriptor& file) {
   ISOMER_TRY(const std::size_t end, size_of(file));
   return read_table(table, [&](std::size_t at, std::size_t size) -> Outcome<Bytes> {
-    if (at > end || size > end - at) return garbled("a tensor beyond the end of its file");
+    if (at > end || size > end - at) return garble("a tensor beyond the end of its file");
     return copy_bytes(file, at, size);
   });
 }

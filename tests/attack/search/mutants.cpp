@@ -62,7 +62,7 @@ void tell(const Model& model, const Site& site, const Mutant& mutant, int number
     write(model, renamed(complete, site.name(y)), fmt::format("{}/{}.onnx", folder, number));
   for (const Join join : {Join::Concat, Join::PadAndAdd}) {
     if (wrong->is_empty && join != Join::Concat) continue;
-    const auto proposal = corrected(site, mutant, *wrong, join);
+    const auto proposal = correct(site, mutant, *wrong, join);
     fmt::print("join\t{}\t{}\t{}\n", number, name(join),
                proposal ? prove(model, *proposal, fmt::format("{}/{}.{}.onnx", folder, number, name(join)))
                         : "not for named sizes");

@@ -150,7 +150,7 @@ class Writer {
           const Value first = s.slice(v, axis, 0, 1), second = s.slice(v, axis, 1, 2);
           return s.concat({second, first, s.slice(v, axis, 2, kEnd)}, axis);
         });
-      case Kind::Concat: return concatenated();
+      case Kind::Concat: return concatenate();
       case Kind::Transpose: return transposed();
       case Kind::Linear:
       case Kind::Affine:
@@ -233,7 +233,7 @@ class Writer {
             s.input(p.input, fmt::format("w{}", p.input), second)};
   }
 
-  Question concatenated() const {
+  Question concatenate() const {
     const Along& along = promise_.axes[0];
     Side before = side(), after = side();
     std::vector<Value> whole(before.inputs()), head(after.inputs()), tail(after.inputs());

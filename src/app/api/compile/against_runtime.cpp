@@ -40,10 +40,10 @@ AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options
                                std::filesystem::path scratch, std::shared_ptr<KnownOutputs> known)
     : model_(model),
       options_(options),
-      runtime_(options.runtime),
+      runtime_(options.run.runtime),
       scratch_(std::move(scratch)),
-      sizes_(options.sizes),
-      compared_{options.sizes},
+      sizes_(options.inputs.sizes),
+      compared_{options.inputs.sizes},
       known_(std::move(known)) {
   runtime_.threads = options.threads;  // as the module has
 }
@@ -58,7 +58,7 @@ static std::string shape_at(const lower::Port& port, const Dims& shape, const Di
 }
 
 void AgainstRuntime::take_sizes(const lower::Plan& plan) {
-  if (has_feeds() || sizes_.size() > options_.sizes.size()) return;
+  if (has_feeds(options_.inputs) || sizes_.size() > options_.inputs.sizes.size()) return;
   if (!plan.batch.empty()) {
     for (const lower::Port& p : plan.inputs) {
       if (!p.by_sample) continue;
@@ -80,7 +80,7 @@ void AgainstRuntime::take_sizes(const lower::Plan& plan) {
   const auto least = [&](std::string_view name) {
     return Dim(std::ranges::find(plan.sizes.open, name, &lower::OpenSize::name)->least);
   };
-  compared_.assign(3, options_.sizes);
+  compared_.assign(3, options_.inputs.sizes);
   for (const lower::Port& p : plan.inputs) {
     Dims shape = plan.buffer(p.buffer).extents;
     if (p.by_sample) shape.front() = Dim::symbol(plan.sizes.batch);
@@ -98,34 +98,34 @@ RuntimeOptions AgainstRuntime::with(const std::filesystem::path& library) const 
   return out;
 }
 
-BenchOptions AgainstRuntime::inputs_like(std::uint64_t seed) const {
-  return {.feeds = options_.feeds,
-          .feeds_file = options_.feeds_file,
-          .values = options_.values,
-          .seed = seed,
-          .runtime = runtime_,
-          .stop = options_.stop};
+Run AgainstRuntime::run_with(const std::filesystem::path& library) const {
+  Run out = options_.run;
+  out.runtime = with(library);
+  return out;
+}
+
+Inputs AgainstRuntime::inputs_at(const std::vector<std::string>& sizes) const {
+  Inputs out = options_.inputs;
+  out.sizes = sizes;
+  return out;
+}
+
+NamedTensors AgainstRuntime::drawn_inputs(std::uint64_t seed) const {
+  Inputs inputs = inputs_at(sizes_);
+  inputs.seed = seed;
+  return feeds_of(inputs, {.runtime = runtime_, .stop = options_.run.stop}, {model_}).tensors;
 }
 
 void AgainstRuntime::try_model() const {
-  const BenchOptions like = inputs_like(0);
-  const Tensors feeds = to_public(feeds_of(like, {model_}, sizes_).tensors);
-  (void)run(model_, feeds, {.engine = Engine::Runtime, .runtime = runtime_, .stop = options_.stop});
+  (void)run(model_, to_public(drawn_inputs(0)),
+            {.engine = Engine::Runtime, .runtime = runtime_, .stop = options_.run.stop});
 }
 
 Comparison AgainstRuntime::compared_with(const Model& other, const std::filesystem::path& library) const {
   std::optional<Comparison> out;
   for (const std::vector<std::string>& sizes : compared_) {
-    Comparison now = compare(model_, other,
-                             {.feeds = options_.feeds,
-                              .feeds_file = options_.feeds_file,
-                              .sizes = sizes,
-                              .values = options_.values,
-                              .outputs_only = true,
-                              .runtime = with(library),
-                              .scratch = options_.scratch,
-                              .progress = options_.progress,
-                              .stop = options_.stop});
+    Comparison now =
+        compare(model_, other, {.outputs_only = true, .inputs = inputs_at(sizes), .run = run_with(library)});
     if (!out) {
       out = std::move(now);
       continue;
@@ -143,7 +143,7 @@ Comparison AgainstRuntime::compared_with(const Model& other, const std::filesyst
 
 double AgainstRuntime::sensitivity() {
   if (sensitivity_) return *sensitivity_;
-  if (options_.progress) options_.progress("measuring the effect of last digits on the outputs");
+  if (options_.run.progress) options_.run.progress("measuring the effect of last digits on the outputs");
   double worst = 0;
   for (std::uint64_t seed = 1; seed <= kNudges; ++seed)
     for (const auto& o : compared_with(with_nudged_constants(model_, seed), {}).outputs)
@@ -203,11 +203,11 @@ void AgainstRuntime::need_usual_sensitivity(const std::string& difference) {
 
 const std::vector<KnownOutputs::Right>& AgainstRuntime::rights() {
   if (const auto known = known_->rights.find(sizes_); known != known_->rights.end()) return known->second;
-  if (options_.progress) options_.progress("comparing with float64");
+  if (options_.run.progress) options_.run.progress("comparing with float64");
   std::vector<Right> found;
   const double most = std::min(kExactSeconds, kShareOfExact * options_.budget);
   const Stopwatch watch;
-  for (std::uint64_t seed = 1; seed <= (has_feeds() ? 1 : kDraws); ++seed)
+  for (std::uint64_t seed = 1; seed <= (has_feeds(options_.inputs) ? 1 : kDraws); ++seed)
     if (auto drawn = right(seed, most - watch.ms() / 1000)) found.push_back(std::move(*drawn));
     else break;  // what takes too long once does so again
   return known_->rights[sizes_] = std::move(found);
@@ -237,11 +237,10 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
 
 std::optional<AgainstRuntime::Right> AgainstRuntime::right(std::uint64_t seed, double seconds) const {
   const Graph& graph = model_.state().model.graph;
-  const BenchOptions like = inputs_like(seed);
-  Right out{.feeds = to_public(feeds_of(like, {model_}, sizes_).tensors)};
+  Right out{.feeds = to_public(drawn_inputs(seed))};
   auto exact = exact_outputs_within(
       graph, to_internal(out.feeds), seed == 1 ? kMostOperations : kMostOfMore, seconds,
-      [&] { return options_.stop.stop_requested(); }, scratch_ / "exact.npz");
+      [&] { return options_.run.stop.stop_requested(); }, scratch_ / "exact.npz");
   if (!exact) return std::nullopt;
   out.exact = std::move(*exact);
   out.runtime_error = error_of(model_, runtime_, out);
@@ -251,36 +250,37 @@ std::optional<AgainstRuntime::Right> AgainstRuntime::right(std::uint64_t seed, d
 // Outputs that are not comparable, as those of other types, are as far as can be.
 double AgainstRuntime::error_of(const Model& model, const RuntimeOptions& runtime, const Right& right) const {
   const Tensors outputs =
-      run(model, right.feeds, {.engine = Engine::Runtime, .runtime = runtime, .stop = options_.stop});
+      run(model, right.feeds, {.engine = Engine::Runtime, .runtime = runtime, .stop = options_.run.stop});
   return isomer::error_of(to_internal(outputs), right.exact).value_or(HUGE_VAL);
 }
 
-Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library,
-                               double seconds) const {
-  const PairMeasurement all = measured(as_operator, library, seconds);
+Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library, double seconds,
+                               bool confirms) const {
+  const PairMeasurement all = measured(as_operator, library, seconds, confirms);
   return {all.ratio.estimate, all.ratio.low, all.ratio.high};
 }
 
 PairMeasurement AgainstRuntime::measured(const Model& as_operator, const std::filesystem::path& library,
-                                         double seconds) const {
-  const StoppableLimit limit(options_.stop);
+                                         double seconds, bool confirms) const {
+  const StoppableLimit limit(options_.run.stop);
   const RuntimeOptions both = with(library);
   const RuntimeRequest request = request_of(both);
   WorkerOptions worker = worker_options(request, both.name);
   worker.limit = limit.limit();
   const auto judge = limit.take(isomer::Judge::start(worker));
-  const RunnableFile theirs(model_.state(), options_.scratch), ours(as_operator.state(), options_.scratch);
-  const BenchOptions like = inputs_like(0);
-  const SharedFeeds feeds = limit.take(SharedFeeds::make(feeds_of(like, {model_}, sizes_).tensors));
+  const RunnableFile theirs(model_.state(), options_.run.scratch),
+      ours(as_operator.state(), options_.run.scratch);
+  const SharedFeeds feeds = limit.take(SharedFeeds::make(drawn_inputs(0)));
   const MeasureOptions how{.runtime = api::take(runtime_options(request)),
                            .seconds = checked_seconds(seconds),
+                           .confirm = confirms,
                            .beyond = options_.min_gain};
   const auto progress = [&](const MeasureProgress& now) {
-    if (!options_.progress) return;
+    if (!options_.run.progress) return;
     std::string line = fmt::format("measuring, round {}, {:.0f} %", now.rounds, 100 * now.share);
     if (now.ratio)
       line += fmt::format(", {:.3f} [{:.3f}, {:.3f}]", now.ratio->estimate, now.ratio->low, now.ratio->high);
-    options_.progress(line);
+    options_.run.progress(line);
   };
   return limit.take(judge->measure_pair(theirs.source(), ours.source(), feeds, how, progress));
 }

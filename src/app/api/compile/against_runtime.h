@@ -61,14 +61,17 @@ class AgainstRuntime {
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
   std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
   // By the rule of the judge: until the interval lies above or below min_gain, for at most `seconds`.
-  Interval ratio(const Model& as_operator, const std::filesystem::path& library, double seconds) const;
-  PairMeasurement measured(const Model& as_operator, const std::filesystem::path& library,
-                           double seconds) const;
+  // `confirms`: a difference that is seen is measured again, so that the ratio may be reported.
+  Interval ratio(const Model& as_operator, const std::filesystem::path& library, double seconds,
+                 bool confirms = true) const;
+  PairMeasurement measured(const Model& as_operator, const std::filesystem::path& library, double seconds,
+                           bool confirms = true) const;
 
  private:
-  bool has_feeds() const { return options_.feeds || !options_.feeds_file.empty(); }
   RuntimeOptions with(const std::filesystem::path& library) const;
-  BenchOptions inputs_like(std::uint64_t seed) const;
+  Run run_with(const std::filesystem::path& library) const;
+  Inputs inputs_at(const std::vector<std::string>& sizes) const;
+  NamedTensors drawn_inputs(std::uint64_t seed) const;
   // At all sizes that it is compared at: of each output, the largest difference.
   Comparison compared_with(const Model& other, const std::filesystem::path& library) const;
   // Says in note() what a large difference comes from, or throws Differs.

@@ -94,14 +94,14 @@ void OperatorSearch::take_unmeasured() {
 }
 
 std::optional<std::string> OperatorSearch::why_not_loaded(const Candidate& made) const {
-  RuntimeOptions runtime = options_.runtime;
+  RuntimeOptions runtime = options_.run.runtime;
   runtime.custom_op_libraries.push_back(fs::absolute(made.library).string());
   const RuntimeRequest request = request_of(runtime);
   WorkerOptions worker = worker_options(request, runtime.name);
   worker.limit = limit_.limit();
   const auto judge = isomer::Judge::start(worker);
   if (!judge) return std::nullopt;
-  const RunnableFile file(made.model->state(), options_.scratch);
+  const RunnableFile file(made.model->state(), options_.run.scratch);
   const auto loads = (*judge)->check_loads(file.source(), take(runtime_options(request)));
   return loads ? std::nullopt : std::optional(loads.error().what);
 }

@@ -36,14 +36,12 @@ void try_intrinsics(const CompileOptions& options) {
     for (lower::Trial& trial : take(lower::trials(own))) {
       CompileOptions trying = options;
       trying.schedules = trial.schedule;
-      trying.sizes.clear();
-      trying.feeds.reset();
-      trying.feeds_file.clear();
+      trying.inputs = {};
       trying.name = "trial";
       trying.seconds = 1;
       trying.tune_seconds = 0;
       const TemporaryFolder folder(
-          options.scratch.empty() ? std::filesystem::temp_directory_path() : options.scratch,
+          options.run.scratch.empty() ? std::filesystem::temp_directory_path() : options.run.scratch,
           "isomer-intrinsic");
       isomer::Model of_graph;
       of_graph.graph = std::move(trial.graph);
@@ -82,18 +80,17 @@ void check_options(const CompileOptions& options) {
 // Where sizes are open that must be known, those of given inputs are meant; for operators, which leave all
 // other sizes to the runtime, sizes at which the model runs.
 void take_sizes_of_feeds(const Model& model, CompileOptions& options) {
-  const bool has_feeds = options.feeds || !options.feeds_file.empty();
+  const bool is_given = has_feeds(options.inputs);
   const isomer::Graph& graph = model.state().model.graph;
-  if (size_sets(options.sizes).size() > 1 || (!has_feeds && !options.as_operator)) return;
-  const InferOptions sizes = take(parse_sizes(options.sizes, graph));
+  if (size_sets(options.inputs.sizes).size() > 1 || (!is_given && !options.as_operator)) return;
+  const InferOptions sizes = take(parse_sizes(options.inputs.sizes, graph));
   if (lower::open_batch(graph, sizes).ok()) return;
-  const BenchOptions like{.feeds = options.feeds, .feeds_file = options.feeds_file, .values = options.values};
-  const NamedTensors feeds = feeds_of(like, {model}, options.sizes).tensors;
+  const NamedTensors feeds = feeds_of(options.inputs, {}, {model}).tensors;
   const Inference inference = take(infer(graph, sizes));
   for (const Value input : graph.inputs()) {
     const auto feed = feeds.find(graph.name_of(input));
     if (feed == feeds.end() || concrete_shape(inference.of(input))) continue;
-    options.sizes.push_back(
+    options.inputs.sizes.push_back(
         fmt::format("{}={}", graph.name_of(input), fmt::join(feed->second.extents(), "x")));
   }
 }
@@ -101,7 +98,7 @@ void take_sizes_of_feeds(const Model& model, CompileOptions& options) {
 // With the extents that some sizes give, while others stay open; these are no sizes any more.
 std::optional<Model> partly_sized(const Model& model, CompileOptions& options) {
   std::vector<std::string> partial;
-  std::erase_if(options.sizes, [&](const std::string& size) {
+  std::erase_if(options.inputs.sizes, [&](const std::string& size) {
     if (is_partial_shape(size)) partial.push_back(size);
     return is_partial_shape(size);
   });
@@ -136,7 +133,8 @@ Compiled compile_as_module(const Model& model, const CompileOptions& options, co
   try {
     maker.measure(made);
     const std::filesystem::path aside = folder.scratch() / "tuned";
-    if (auto tuned = tuning.faster(made, {&graph}, options.sizes, [&] { return maker.whole(graph, aside); }))
+    if (auto tuned =
+            tuning.faster(made, {&graph}, options.inputs.sizes, [&] { return maker.whole(graph, aside); }))
       made = std::move(*tuned);
   } catch (const Error& e) {
     // Its outputs were compared: the result is complete, only its speed is unknown.
@@ -156,19 +154,19 @@ std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 Compiled compile(const Model& given, const std::filesystem::path& folder, const CompileOptions& options) {
   return guarded([&] {
     check_options(options);
-    const BudgetStop budget(options.stop, options.budget + options.tune_seconds);
+    const BudgetStop budget(options.run.stop, options.budget + options.tune_seconds);
     CompileOptions within = options;
     const std::optional<Model> sized = partly_sized(given, within);
     const Model& model = sized ? *sized : given;
-    within.stop = budget.token();
+    within.run.stop = budget.token();
     std::string now = "reading the model";
-    within.progress = [&](std::string_view what) {
+    within.run.progress = [&](std::string_view what) {
       now = what;
-      if (options.progress) options.progress(what);
+      if (options.run.progress) options.run.progress(what);
     };
     try {
       try_intrinsics(within);
-      const bool is_size_guessed = within.sizes.empty() && !within.feeds && within.feeds_file.empty();
+      const bool is_size_guessed = guesses_sizes(within.inputs);
       take_sizes_of_feeds(model, within);
       if (within.as_operator) check_not_overwritten(model, folder);
       const OutputFolder out(folder);
@@ -177,7 +175,7 @@ Compiled compile(const Model& given, const std::filesystem::path& folder, const 
                                 : compile_as_module(model, within, budget, out);
     } catch (const Error& e) {
       // Whatever was under way failed because it was ended.
-      if (e.kind() == ErrorKind::Internal || !within.stop.stop_requested()) throw;
+      if (e.kind() == ErrorKind::Internal || !within.run.stop.stop_requested()) throw;
       if (!budget.is_time_over()) throw Error(ErrorKind::Stopped, "it was stopped: no file was written");
       throw Error(ErrorKind::BadInput,
                   fmt::format("the time ran out while {}: no file was written; give a longer --budget", now));

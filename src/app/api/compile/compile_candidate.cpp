@@ -86,12 +86,12 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request) {
 
 CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const CompileOptions& options,
                                std::shared_ptr<KnownOutputs> known)
-    : options_(options), limit_(options.stop) {
+    : options_(options), limit_(options.run.stop) {
   request_ = {.folder = folder,
               .name = options.name,
               .target = options.target,
               .compiler = options.compiler,
-              .sizes = options.sizes,
+              .sizes = options.inputs.sizes,
               .schedules = options.schedules,
               .threads = options.threads,
               .objects = options.objects,
@@ -106,7 +106,7 @@ void CandidateMaker::ask(const std::function<void(AgainstRuntime&)>& question) {
   try {
     question(*against_);
   } catch (const Error& e) {
-    if (options_.stop.stop_requested()) throw Error(ErrorKind::Stopped, "it was stopped");
+    if (options_.run.stop.stop_requested()) throw Error(ErrorKind::Stopped, "it was stopped");
     if (e.kind() != ErrorKind::Runtime || has_compared_) throw;
     not_compared_ = e.what();
     against_.reset();
@@ -120,9 +120,9 @@ void CandidateMaker::try_model() {
   });
 }
 
-void CandidateMaker::measure(Candidate& made) {
+void CandidateMaker::measure(Candidate& made, bool confirms) {
   ask([&](AgainstRuntime& against) {
-    made.ratio = against.ratio(*made.model, made.library, options_.seconds);
+    made.ratio = against.ratio(*made.model, made.library, options_.seconds, confirms);
     has_compared_ = true;
   });
 }
@@ -168,7 +168,7 @@ Candidate CandidateMaker::exact_enough(
     if (way.exactness < request_.exactness) continue;
     // Without Winograd, the rest is the same.
     if (is_made && way.exactness > Exactness::ShortSums && !has_winograd(made.plans)) break;
-    if (options_.progress) options_.progress(fmt::format("compiling, sums {}", way.word));
+    if (options_.run.progress) options_.run.progress(fmt::format("compiling, sums {}", way.word));
     request_.exactness = way.exactness;
     made = make();
     made.sums = way.word;

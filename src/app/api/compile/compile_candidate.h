@@ -69,7 +69,7 @@ class CandidateMaker {
                     RegionTimer* timer);
   // Whether outputs and rounding errors are as they should be. Throws Differs.
   bool is_exact_enough(Candidate& made) { return keeps_errors(made, {}); }
-  void measure(Candidate& made);
+  void measure(Candidate& made, bool confirms = true);
   // Once more, for longer, where the first time left open whether it is faster by enough.
   void confirm(Candidate& made);
   bool is_surely_faster(const Candidate& made) const;

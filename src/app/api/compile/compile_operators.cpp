@@ -64,13 +64,13 @@ OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, Compil
       budget_(budget),
       folder_(folder),
       extras_(std::move(extras)),
-      limit_(options.stop) {
+      limit_(options.run.stop) {
   graphs_.push_back({.model = model_, .name = ""});
   best_.model = model_;
 }
 
 void OperatorSearch::show(const std::string& now) const {
-  if (options_.progress) options_.progress(now);
+  if (options_.run.progress) options_.run.progress(now);
 }
 
 void OperatorSearch::find() {
@@ -110,7 +110,7 @@ void OperatorSearch::search() {
     if (maker_.can_compare()) measure_all();
     else
       objection_ = "the model as it is does not run: " + innermost(maker_.not_compared()) +
-                   (options_.feeds || !options_.feeds_file.empty() ? "" : "; --feeds gives real inputs");
+                   (has_feeds(options_.inputs) ? "" : "; --feeds gives real inputs");
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
     has_run_out_ = true;
@@ -122,7 +122,7 @@ void OperatorSearch::search() {
 // A schedule may name a nest in any region, so the model stays whole.
 void OperatorSearch::cut(Graph& graph, const std::vector<Border>& borders) {
   if (!options_.schedules.empty()) return;
-  const InferOptions sizes = take(parse_sizes(options_.sizes, graph_of(graph.model)));
+  const InferOptions sizes = take(parse_sizes(options_.inputs.sizes, graph_of(graph.model)));
   auto made = cut_model(graph.model.state().model, sizes, {.borders = borders});
   if (made.ok()) graph.cover.emplace(std::move(*made));
 }
@@ -138,15 +138,13 @@ void OperatorSearch::add_equal() {
 }
 
 void OperatorSearch::measure_all() {
-  RuntimeOptions runtime = options_.runtime;
+  RuntimeOptions runtime = options_.run.runtime;
   runtime.threads = options_.threads;
   const RuntimeRequest request = request_of(runtime);
   WorkerOptions worker = worker_options(request, runtime.name);
   worker.limit = limit_.limit();
   judge_ = limit_.take(isomer::Judge::start(worker));
-  const BenchOptions like{
-      .feeds = options_.feeds, .feeds_file = options_.feeds_file, .values = options_.values, .seed = 1};
-  const NamedTensors feeds = feeds_of(like, {model_}, options_.sizes).tensors;
+  const NamedTensors feeds = feeds_of(options_.inputs, {}, {model_}).tensors;
   if (is_tried(0)) trying([&] { consider_whole(0); });
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
     if (!extras_.is_quick)
@@ -194,8 +192,8 @@ void OperatorSearch::consider_tuned() {
                        : maker_.whole(graph_of(graph.model), next_folder());
   };
   const bool is_best = base == &best_;
-  auto tuned =
-      tuning_.faster(*base, programs, base->cover ? std::vector<std::string>{} : options_.sizes, again);
+  auto tuned = tuning_.faster(*base, programs,
+                              base->cover ? std::vector<std::string>{} : options_.inputs.sizes, again);
   if (!tuned) return;
   tuned->cover = base->cover;
   if (!is_best) {
@@ -211,7 +209,7 @@ void OperatorSearch::trying(const Trial& trial) {
   try {
     trial();
   } catch (const Error& e) {
-    if (options_.stop.stop_requested()) throw Error(ErrorKind::Stopped, "it was stopped");
+    if (options_.run.stop.stop_requested()) throw Error(ErrorKind::Stopped, "it was stopped");
     // The runtime has run the model: what it refuses now is what was made of it.
     const bool is_its_own = e.kind() == ErrorKind::BadInput || e.kind() == ErrorKind::Runtime ||
                             dynamic_cast<const Differs*>(&e) != nullptr;
@@ -315,7 +313,7 @@ void OperatorSearch::consider_mix(const NamedTensors& feeds) {
   Graph graph{.model = Model(std::make_shared<Model::State>(Model::State{.model = std::move(*made)})),
               .name = "mixture"};
   show("proving a mixture of equal models");
-  Proof proof = prove_equal(model_, graph.model, {.seconds = kProofSeconds, .stop = options_.stop});
+  Proof proof = prove_equal(model_, graph.model, {.seconds = kProofSeconds, .stop = options_.run.stop});
   if (proof.verdict != Verdict::Proved) return;
   graph.certificate = std::move(proof.certificate);
   cut(graph, {});

@@ -37,9 +37,9 @@ struct Sized {
   Sized(const Model& model, CompileOptions given, double seconds, const fs::path& path,
         const SizedExtras& extras)
       : options(std::move(given)),
-        budget(options.stop, seconds, extras.wants_bodies),
+        budget(options.run.stop, seconds, extras.wants_bodies),
         folder(path),
-        maker((options.stop = budget.token(), model), folder.scratch(), options, extras.known),
+        maker((options.run.stop = budget.token(), model), folder.scratch(), options, extras.known),
         tuning(maker, options),
         search(
             model, maker, tuning, options, budget, folder,
@@ -130,17 +130,17 @@ class SizedOperators {
 
 void SizedOperators::add_size(std::size_t number, std::size_t count, double seconds) {
   CompileOptions options = options_;
-  options.sizes = size_sets(options_.sizes)[number];
-  const std::string where = count > 1 ? fmt::format("{}: ", fmt::join(options.sizes, " ")) : "";
-  options.progress = [this, where](std::string_view now) {
-    if (options_.progress) options_.progress(where + std::string(now));
+  options.inputs.sizes = size_sets(options_.inputs.sizes)[number];
+  const std::string where = count > 1 ? fmt::format("{}: ", fmt::join(options.inputs.sizes, " ")) : "";
+  options.run.progress = [this, where](std::string_view now) {
+    if (options_.run.progress) options_.run.progress(where + std::string(now));
   };
   all_.push_back(std::make_unique<Sized>(model_, std::move(options), seconds,
                                          folder_.scratch() / fmt::format("size{}", number), extras_));
 }
 
 void SizedOperators::find_at_each_size() {
-  const std::size_t count = size_sets(options_.sizes).size();
+  const std::size_t count = size_sets(options_.inputs.sizes).size();
   const double total = options_.budget + options_.tune_seconds;
   for (std::size_t k = 0; k < count; ++k) {
     // A share is left for compiling all of them into one library, and for measuring that.
@@ -167,8 +167,8 @@ CandidateMaker& SizedOperators::maker_at(const Sized& like, const std::vector<st
   std::unique_ptr<Compared>& kept = compared_[{sizes, has_new_errors}];
   if (kept) return kept->maker;
   CompileOptions options = options_;
-  options.sizes = sizes;
-  if (sizes != like.options.sizes) options.seconds *= kShareOfOtherSize;
+  options.inputs.sizes = sizes;
+  if (sizes != like.options.inputs.sizes) options.seconds *= kShareOfOtherSize;
   if (!has_new_errors) options.max_error_growth = 0;
   kept = std::make_unique<Compared>(model_, std::move(options), folder_.scratch(), extras_.known);
   return kept->maker;
@@ -189,12 +189,12 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
       out.why_refused = "the rounding error is more than --max-error-growth allows";
       return out;
     }
-    maker.measure(joined);
+    maker.measure(joined, !extras_.wants_bodies);  // then the result is measured again
     if (!joined.ratio) out.why_refused = maker.not_compared();
     else maker.confirm(joined);
   } catch (const Error& e) {
     const bool is_its_own = e.kind() == ErrorKind::Runtime || dynamic_cast<const Differs*>(&e) != nullptr;
-    if (options_.stop.stop_requested() || !is_its_own) throw;
+    if (options_.run.stop.stop_requested() || !is_its_own) throw;
     out.why_refused = e.what();
   }
   out.ratio = joined.ratio;
@@ -209,7 +209,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
 std::vector<std::vector<std::string>> SizedOperators::other_sizes(const SizedLibrary& library) const {
   std::vector<std::vector<std::string>> out;
   const isomer::Graph& graph = model_.state().model.graph;
-  const OpenShapes given = *open_shapes(graph, taken_[0]->options.sizes);
+  const OpenShapes given = *open_shapes(graph, taken_[0]->options.inputs.sizes);
   for (const auto& [times, by] : {std::pair{1, 2}, std::pair{3, 2}}) {
     OpenShapes shapes = given;
     for (const SizedLibrary::Size& size : library.open_sizes()) {
@@ -243,7 +243,7 @@ void SizedOperators::try_open(SizedLibrary& library) {
     return is_refused;
   };
   for (Sized* sized : taken_)
-    if (refuses(*sized, sized->options.sizes, true)) return;
+    if (refuses(*sized, sized->options.inputs.sizes, true)) return;
   for (const auto& sizes : other_sizes(library))
     if (refuses(*taken_[0], sizes, false)) return;
   is_open_ = true;
@@ -257,7 +257,7 @@ void SizedOperators::try_sizes(const SizedLibrary& library, const Candidate& joi
     Sized& sized = *taken_[k];
     // The same kernels have the errors that were measured.
     const bool has_new_errors = is_quick_ || sized.maker.request().exactness != exactness_;
-    Judged found = library.has_given() ? judge(joined, sized, sized.options.sizes, has_new_errors)
+    Judged found = library.has_given() ? judge(joined, sized, sized.options.inputs.sizes, has_new_errors)
                                        : measured_open_[k].second;
     const bool is_worth = !is_open_ || !found.ratio ||
                           found.ratio->estimate > kWorthItsOwn * measured_open_[k].second.ratio->estimate;
@@ -285,17 +285,17 @@ void SizedOperators::join(bool with_open) {
     exactness_ = std::max(exactness_, sized->maker.request().exactness);
     const CompileRequest& one = sized->maker.request();
     request.tuned.insert(one.tuned.begin(), one.tuned.end());
-    sources.push_back({sized->options.sizes, &sized->search.cut(), sized->search.programs()});
+    sources.push_back({sized->options.inputs.sizes, &sized->search.cut(), sized->search.programs()});
   }
-  const StoppableLimit limit(options_.stop);  // of all sizes: the time of the first is over
+  const StoppableLimit limit(options_.run.stop);  // of all sizes: the time of the first is over
   request.limit = limit.limit();
   request.folder = folder_.scratch() / (with_open ? "all" : "sizes");
   request.exactness = exactness_;
-  if (options_.progress) options_.progress("compiling the operators of all sizes");
+  if (options_.run.progress) options_.run.progress("compiling the operators of all sizes");
   const fs::path models = folder_.scratch() / (with_open ? "models" : "models of sizes");
   fs::create_directories(models);
   SizedLibrary library(taken_[0]->search.graph(), extras_.otherwise.value_or(model_), models,
-                       options_.scratch);
+                       options_.run.scratch);
   library.compile(std::move(sources), request,
                   with_open ? SizedLibrary::Wanted::Both : SizedLibrary::Wanted::Given);
   if (with_open) try_open(library);
@@ -308,7 +308,7 @@ ReportJson SizedOperators::sizes_json() const {
   for (const auto& sized : all_) {
     const bool is_taken = sized->search.has_operators();
     const Candidate& made = is_taken ? sized->joined : sized->search.best();
-    out.push_back({{"sizes", sized->options.sizes},
+    out.push_back({{"sizes", sized->options.inputs.sizes},
                    {"speed", made.ratio ? to_json(*made.ratio) : ReportJson(nullptr)},
                    {"errors", made.errors ? to_json(*made.errors) : ReportJson(nullptr)},
                    {"is_operator", is_taken},
@@ -350,8 +350,8 @@ void SizedOperators::join_in_time() {
     join(true);
     if (!is_open_) restore("");
   } catch (const Error& e) {
-    if (e.kind() == ErrorKind::Internal && !options_.stop.stop_requested()) throw;
-    restore(options_.stop.stop_requested() ? "the time ran out while they were made" : e.what());
+    if (e.kind() == ErrorKind::Internal && !options_.run.stop.stop_requested()) throw;
+    restore(options_.run.stop.stop_requested() ? "the time ran out while they were made" : e.what());
   }
 }
 
@@ -362,7 +362,7 @@ void SizedOperators::drop_guessed() {
     sized->search.keep_given(
         fmt::format("kernels are faster at {}, a size that was guessed, and can't be made for every size "
                     "({}); give the size with --shape",
-                    fmt::join(sized->options.sizes, " "), why_not_open_));
+                    fmt::join(sized->options.inputs.sizes, " "), why_not_open_));
   taken_.clear();
 }
 
@@ -387,27 +387,27 @@ std::vector<CutModel> SizedOperators::cut_at_each_size() const {
   const isomer::Model& base = extras_.graph_for_kernels(model_).state().model;
   std::vector<CutModel> out;
   for (const auto& sized : all_)
-    out.push_back(take(cut_model(base, take(parse_sizes(sized->options.sizes, base.graph)))));
+    out.push_back(take(cut_model(base, take(parse_sizes(sized->options.inputs.sizes, base.graph)))));
   return out;
 }
 
 // False: sums have to be more exact.
 bool SizedOperators::try_all_of(const std::vector<CutModel>& cuts, const Sums& sums) {
   CompileRequest request = all_[0]->maker.request();
-  const StoppableLimit limit(options_.stop);
+  const StoppableLimit limit(options_.run.stop);
   request.limit = limit.limit();
   request.exactness = exactness_ = sums.exactness;
   request.folder = folder_.scratch() / fmt::format("every size, {}", sums.word);
   const fs::path models = folder_.scratch() / fmt::format("models, {}", sums.word);
   fs::create_directories(models);
-  if (options_.progress) options_.progress("compiling kernels for the whole model");
+  if (options_.run.progress) options_.run.progress("compiling kernels for the whole model");
   std::vector<SizedLibrary::Source> sources;
   for (std::size_t k = 0; k < cuts.size(); ++k) {
     const Cover all{.ours = std::vector<bool>(cuts[k].segments.size(), true)};
-    sources.push_back({all_[k]->options.sizes, &cuts[k], take(CoverMaker(cuts[k]).programs(all))});
+    sources.push_back({all_[k]->options.inputs.sizes, &cuts[k], take(CoverMaker(cuts[k]).programs(all))});
   }
   SizedLibrary library(extras_.graph_for_kernels(model_), extras_.otherwise.value_or(model_), models,
-                       options_.scratch);
+                       options_.run.scratch);
   // Kernels for a guessed size are not taken.
   const bool with_given = !extras_.is_size_guessed;
   library.compile(std::move(sources), request,
@@ -433,7 +433,7 @@ bool SizedOperators::try_all_of(const std::vector<CutModel>& cuts, const Sums& s
 
 FoundOperators SizedOperators::find_whole() {
   is_quick_ = true;
-  const std::size_t count = size_sets(options_.sizes).size();
+  const std::size_t count = size_sets(options_.inputs.sizes).size();
   for (std::size_t k = 0; k < count; ++k) add_size(k, count, options_.budget);
   FoundOperators out{.base = extras_.otherwise.value_or(model_), .certificate = extras_.certificate};
   const std::vector<CutModel> cuts = cut_at_each_size();
@@ -485,12 +485,12 @@ FoundOperators SizedOperators::find() {
 
 bool decides_by_size(const Model& model, const CompileOptions& options) {
   const auto refuse = [](const char* why) { throw Error(ErrorKind::BadInput, why); };
-  const auto sets = size_sets(options.sizes);
+  const auto sets = size_sets(options.inputs.sizes);
   if (sets.size() > 1) {
     if (!options.as_operator) refuse("a module has one size; several sizes need --as custom-op");
     if (options.fixed_sizes) refuse("--fixed-sizes is for one size: --shape gives several");
     if (!options.schedules.empty()) refuse("schedules are for one size: --shape gives several");
-    if (options.feeds || !options.feeds_file.empty()) refuse("feeds have one size: --shape gives several");
+    if (has_feeds(options.inputs)) refuse("feeds have one size: --shape gives several");
   }
   if (!options.as_operator || options.fixed_sizes || !options.schedules.empty()) return false;
   const isomer::Graph& graph = model.state().model.graph;

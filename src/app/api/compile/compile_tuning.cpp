@@ -25,7 +25,7 @@ Outcome<TuneResult> CompileTuning::search(isomer::Judge& judge, const std::vecto
     auto more = take(lower::units_of(*program, of, batch, maker_.request().exactness));
     std::ranges::move(more, std::back_inserter(units));
   }
-  RuntimeOptions runtime = options_.runtime;
+  RuntimeOptions runtime = options_.run.runtime;
   runtime.threads = 1;
   TuneOptions tuning{.compile = maker_.request(),
                      .runtime = take(runtime_options(request_of(runtime))),
@@ -33,7 +33,7 @@ Outcome<TuneResult> CompileTuning::search(isomer::Judge& judge, const std::vecto
                      .search = take(tune_search(options_.tune_search)),
                      .records = options_.tuning};
   tuning.compile.folder /= ".tuning";
-  if (options_.progress) tuning.progress = [this](const std::string& now) { options_.progress(now); };
+  if (options_.run.progress) tuning.progress = [this](const std::string& now) { options_.run.progress(now); };
   auto found = tune(judge, units, tuning);
   std::error_code failure;
   std::filesystem::remove_all(tuning.compile.folder, failure);
@@ -76,8 +76,8 @@ std::optional<Candidate> CompileTuning::faster(const Candidate& made,
                                         : "the model can't be measured: " + maker_.not_compared();
     return std::nullopt;
   }
-  const StoppableLimit limit(options_.stop);
-  RuntimeOptions runtime = options_.runtime;
+  const StoppableLimit limit(options_.run.stop);
+  RuntimeOptions runtime = options_.run.runtime;
   runtime.threads = 1;
   WorkerOptions worker = worker_options(request_of(runtime), runtime.name);
   worker.limit = limit.limit();

@@ -32,22 +32,22 @@ constexpr std::string_view kModel = "model.onnx", kLibrary = "kernels.so", kWeig
 
 // Files whose contents the key does not have.
 bool has_other_files(const OptimizeFiles& files, const OptimizeOptions& options) {
-  return options.feeds || !options.feeds_file.empty() || !options.rules.empty() || !options.plans.empty() ||
-         !files.operators.empty() || !options.runtime.custom_op_libraries.empty();
+  return has_feeds(options.inputs) || !options.rules.empty() || !options.plans.empty() ||
+         !files.operators.empty() || !options.run.runtime.custom_op_libraries.empty();
 }
 
 // Whatever leads to other kernels, or to other measurements.
 std::string key_of(const OptimizeFiles& files, const OptimizeOptions& options, const Model& model) {
-  const RuntimeOptions& runtime = options.runtime;
+  const RuntimeOptions& runtime = options.run.runtime;
   std::vector<std::string> words{std::string(version()), model_digest(model.state().model.graph),
                                  files.compiler, options.strategy, runtime.library.string()};
-  for (const auto* list :
-       {&options.without, &options.only, &options.sizes, &options.values, &runtime.disabled_optimizers})
+  for (const auto* list : {&options.without, &options.only, &options.inputs.sizes, &options.inputs.values,
+                           &runtime.disabled_optimizers})
     words.push_back(fmt::format("{}", fmt::join(*list, " ")));
   for (const auto& [name, value] : runtime.config) words.push_back(name + "=" + value);
   words.push_back(fmt::format("{} {} {} {} {} {} {} {} {} {}", options.seconds, options.min_gain,
                               options.max_error_growth, options.max_size_growth.value_or(0), options.steps,
-                              options.seed, files.sizes_from, files.fix_sizes, runtime.threads,
+                              options.inputs.seed, files.sizes_from, files.fix_sizes, runtime.threads,
                               runtime.optimization_level));
   Blake2b key;
   for (const std::string& word : words) key.add(word.c_str(), word.size() + 1);
@@ -97,7 +97,8 @@ void add_entry(const EntryCache& cache, const std::string& key,
 
 KeptKernels::KeptKernels(const OptimizeFiles& files, const OptimizeOptions& options, const Model& model) {
   if (options.cache.empty() || has_other_files(files, options)) return;
-  const auto judge = isomer::Judge::start(worker_options(request_of(options.runtime), options.runtime.name));
+  const auto judge =
+      isomer::Judge::start(worker_options(request_of(options.run.runtime), options.run.runtime.name));
   if (!judge.ok()) return;
   key_ = key_of(files, options, model);
   cache_.emplace(kernels_beside(options.cache),

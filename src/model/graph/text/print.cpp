@@ -25,7 +25,7 @@ std::string joined(const List& list, const ToText& to_text) {
 std::string spelled_domain(std::string_view domain) {
   for (std::size_t begin = 0; begin <= domain.size();) {
     const std::size_t end = std::min(domain.find('.', begin), domain.size());
-    if (!is_identifier(domain.substr(begin, end - begin))) return quoted(domain);
+    if (!is_identifier(domain.substr(begin, end - begin))) return quote(domain);
     begin = end + 1;
   }
   return std::string(domain);
@@ -93,7 +93,7 @@ void Printer::name_values() {
 
 std::string Printer::value(Value value) const {
   const auto at = names_.find(value);
-  return at == names_.end() ? "\"\"" : spelled(at->second);
+  return at == names_.end() ? "\"\"" : spell(at->second);
 }
 
 std::string Printer::values(const std::vector<Value>& values) const {
@@ -102,23 +102,23 @@ std::string Printer::values(const std::vector<Value>& values) const {
 
 std::string Printer::declaration(Value v, const DeclaredType* type) const {
   const bool is_typed = type != nullptr && (type->type != ElementType::Undefined || !type->is_tensor);
-  return is_typed ? spelled(*type) + " " + value(v) : value(v);
+  return is_typed ? spell(*type) + " " + value(v) : value(v);
 }
 
 std::string Printer::tensor(const Tensor& tensor, const std::string& name) const {
-  return fmt::format("{} {}{}", spelled(tensor.type(), tensor.extents()), name,
+  return fmt::format("{} {}{}", spell(tensor.type(), tensor.extents()), name,
                      elements_text(tensor, options_.most_elements));
 }
 
 struct ValueText {
   std::string operator()(std::int64_t x) const { return std::to_string(x); }
   std::string operator()(float x) const { return float_text(x); }
-  std::string operator()(const std::string& x) const { return quoted(x); }
+  std::string operator()(const std::string& x) const { return quote(x); }
   template <class T>
   std::string operator()(const std::vector<T>& xs) const {
     return "[" + joined(xs, *this) + "]";
   }
-  std::string operator()(const RawAttribute& x) const { return quoted(hexadecimal(x.bytes)); }
+  std::string operator()(const RawAttribute& x) const { return quote(hexadecimal(x.bytes)); }
   std::string operator()(const Tensor&) const { return {}; }
 };
 
@@ -134,7 +134,7 @@ std::string Printer::attribute(const Attribute& attribute) const {
   if (const auto* xs = std::get_if<std::vector<std::string>>(&attribute.value); xs && xs->empty())
     type = ": strings";
   const auto* constant = std::get_if<Tensor>(&attribute.value);
-  return fmt::format("{}{} = {}", is_identifier(attribute.name) ? attribute.name : quoted(attribute.name),
+  return fmt::format("{}{} = {}", is_identifier(attribute.name) ? attribute.name : quote(attribute.name),
                      type, constant ? tensor(*constant, "") : std::visit(ValueText{}, attribute.value));
 }
 
@@ -150,17 +150,17 @@ std::string Printer::node(NodeId id) const {
   std::vector<Value> outputs(node.outputs.size());
   for (std::uint32_t k = 0; k < outputs.size(); ++k) outputs[k] = {id, k};
   std::string out = "  ";
-  if (!node.name.empty()) out += fmt::format("[{}] ", spelled(node.name));
+  if (!node.name.empty()) out += fmt::format("[{}] ", spell(node.name));
   out += values(outputs) + (outputs.empty() ? "= " : " = ");
   if (!node.domain.empty()) out += spelled_domain(node.domain) + ".";
-  out += is_identifier(node.op) ? node.op : quoted(node.op);
-  if (!node.overload.empty()) out += ":" + spelled(node.overload);
+  out += is_identifier(node.op) ? node.op : quote(node.op);
+  if (!node.overload.empty()) out += ":" + spell(node.overload);
   return out + fmt::format(" {}({})\n", attributes(node), values(node.inputs));
 }
 
 std::string Printer::header() const {
   const std::string imports = joined(graph_.opsets, [](const auto& opset) {
-    return fmt::format("{} : {}", quoted(opset.first), opset.second);
+    return fmt::format("{} : {}", quote(opset.first), opset.second);
   });
   return fmt::format("<ir_version: {}, opset_import: [{}]>\n", options_.ir_version, imports);
 }
@@ -180,7 +180,7 @@ std::string Printer::signature() const {
     const auto at = graph_.declared().find(graph_.name_of(output));
     outputs.push_back(declaration(output, at == graph_.declared().end() ? nullptr : &at->second));
   }
-  return fmt::format("{} ({}) => ({})", spelled(graph_.name), fmt::join(inputs, ", "),
+  return fmt::format("{} ({}) => ({})", spell(graph_.name), fmt::join(inputs, ", "),
                      fmt::join(outputs, ", "));
 }
 
@@ -209,6 +209,13 @@ std::string Printer::print() const {
 }
 
 }  // namespace
+
+std::string value_text(const Attribute& attribute) {
+  if (const auto* tensor = std::get_if<Tensor>(&attribute.value))
+    return spell(tensor->type(), tensor->extents());
+  if (std::holds_alternative<RawAttribute>(attribute.value)) return "{...}";
+  return std::visit(ValueText{}, attribute.value);
+}
 
 std::string text(const Graph& graph, const TextOptions& options) { return Printer(graph, options).print(); }
 

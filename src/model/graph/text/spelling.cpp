@@ -12,12 +12,12 @@ std::string spelled_dim(const std::optional<Dim>& dim) {
   if (!dim) return "?";
   if (dim->is_concrete()) return std::to_string(dim->concrete());
   const auto symbols = dim->symbols();
-  return symbols.size() == 1 && *dim == Dim::symbol(symbols[0]) ? spelled(symbols[0]) : spelled(dim->text());
+  return symbols.size() == 1 && *dim == Dim::symbol(symbols[0]) ? spell(symbols[0]) : spell(dim->text());
 }
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -37,11 +37,11 @@ bool is_type_word(std::string_view text) {
          std::ranges::find(kOtherTypes, text) != kOtherTypes.end();
 }
 
-std::string spelled(std::string_view name) {
-  return is_identifier(name) && !is_type_word(name) ? std::string(name) : quoted(name);
+std::string spell(std::string_view name) {
+  return is_identifier(name) && !is_type_word(name) ? std::string(name) : quote(name);
 }
 
-std::string spelled(const DeclaredType& type) {
+std::string spell(const DeclaredType& type) {
   if (!type.is_tensor) return type.spelling.empty() ? "opaque()" : type.spelling;
   std::string out(name(type.type));
   if (!type.shape) return out + "[]";
@@ -51,7 +51,7 @@ std::string spelled(const DeclaredType& type) {
   return out + "]";
 }
 
-std::string spelled(ElementType type, const Extents& extents) {
+std::string spell(ElementType type, const Extents& extents) {
   std::string out(name(type));
   for (std::size_t i = 0; i < extents.size(); ++i) out += (i == 0 ? "[" : ", ") + std::to_string(extents[i]);
   return extents.empty() ? out : out + "]";

@@ -31,7 +31,7 @@ std::string complex_text(const Tensor& tensor, std::int64_t i) {
 
 std::string element_text(const Tensor& tensor, std::int64_t i) {
   const ElementType type = tensor.type();
-  if (type == String) return quoted(tensor.strings()[static_cast<std::size_t>(i)]);
+  if (type == String) return quote(tensor.strings()[static_cast<std::size_t>(i)]);
   if (type == Complex64) return complex_text<float>(tensor, i);
   if (type == Complex128) return complex_text<double>(tensor, i);
   const std::uint64_t word = element_bits(tensor, i);

@@ -32,6 +32,9 @@ struct TextOptions {
 // Values without a name of their own get one.
 std::string text(const Graph& graph, const TextOptions& options = {});
 
+// An attribute's value: "-1", "[1, 1]"; of a tensor its type, of a subgraph {...}.
+std::string value_text(const Attribute& attribute);
+
 // Which calls a text may have: those that a file may (model/ops/schemas.h), or any that can be written, for
 // graphs that tests make up.
 enum class TextCalls : std::uint8_t { AsInFiles, Any };

@@ -79,7 +79,7 @@ Result<DeclaredType> parse_nested(Scanner& scanner, int depth) {
       found.spelling += std::string(name(key)) + ", ";
     }
     ISOMER_TRY(const DeclaredType inner, parse_nested(scanner, depth + 1));
-    found.spelling += spelled(inner);
+    found.spelling += spell(inner);
   }
   ISOMER_TRY_DO(scanner.expect(')'));
   found.spelling += ')';

@@ -47,10 +47,10 @@ Definition define_gather_block_quantized(const Call& call) {
   Expr zero = number(type, static_cast<double>(1 << (bits - 1)));
   if (call.has(3)) {
     const auto zeros = c.f.input(3);
-    zero = cast(unpacked(byte_of(zeros), Index::floor(within, block), bits), type);
+    zero = cast(unpack(byte_of(zeros), Index::floor(within, block), bits), type);
   }
   const Expr value =
-      (cast(unpacked(byte_of(x), within, bits), type) - zero) * byte_of(scales)(Index::floor(within, block));
+      (cast(unpack(byte_of(x), within, bits), type) - zero) * byte_of(scales)(Index::floor(within, block));
   const auto table = c.f.stage(p, value);
 
   const auto indices = c.f.input(1);

@@ -52,7 +52,7 @@ Definition define_matmul_nbits(const Call& call) {
   const auto p = c.f.axes({packing.inner, packing.rows});
   const Index k(p[0]), n(p[1]), block = Index::floor(k, packing.block);
   const Expr whole =
-      unpacked([&](const Index& at) { return w(n, block, at); }, Index::mod(k, packing.block), packing.bits);
+      unpack([&](const Index& at) { return w(n, block, at); }, Index::mod(k, packing.block), packing.bits);
   const Expr scale = flat_at(call, c.f.input(2), {n, block}, {packing.rows, packing.blocks()});
   Expr zero = number(type, static_cast<double>(1 << (packing.bits - 1)));
   if (call.has(3)) {
@@ -60,7 +60,7 @@ Definition define_matmul_nbits(const Call& call) {
     const Dim row = (packing.blocks() + packing.per_byte() - 1) / packing.per_byte();
     if (z.type() == ElementType::Uint8) {
       const auto byte = [&](const Index& at) { return flat_at(call, z, {n, at}, {packing.rows, row}); };
-      zero = cast(unpacked(byte, block, packing.bits), type);
+      zero = cast(unpack(byte, block, packing.bits), type);
     } else if (z.type() == type) {
       zero = flat_at(call, z, {n, block}, {packing.rows, packing.blocks()});
     } else {

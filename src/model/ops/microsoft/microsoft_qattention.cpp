@@ -10,8 +10,8 @@ Definition define_qattention(const Call& call) {
   if (call.rank(0) != 3 || call.rank(1) != 2) return invalid("the input or weight is of another rank");
   if (call.has(8)) return opaque("a past");
   QuantizedComposition c(call);
-  const auto x = c.dequantized({.x = 0, .scale = 3, .zero = 6}, ElementType::Float);
-  const auto w = c.dequantized({.x = 1, .scale = 4, .zero = 7, .axis = 1}, ElementType::Float);
+  const auto x = c.dequantize({.x = 0, .scale = 3, .zero = 6}, ElementType::Float);
+  const auto w = c.dequantize({.x = 1, .scale = 4, .zero = 7, .axis = 1}, ElementType::Float);
   const auto y = c.all_of("com.microsoft", "Attention", {x, w, c.input(2), c.input(5)},
                           c.attributes({"do_rotary", "mask_filter_value", "num_heads",
                                         "past_present_share_buffer", "scale", "unidirectional"}),

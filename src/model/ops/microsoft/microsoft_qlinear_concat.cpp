@@ -14,7 +14,7 @@ Definition define_qlinear_concat(const Call& call) {
     require_bytes(call, {k});
     if (call.type(k + 1) != ElementType::Float) return opaque("a scale that is no float");
     if (call.type(k) != call.type(2)) return invalid("the inputs have different types");
-    values.emplace_back(c.dequantized({.x = k, .scale = k + 1, .zero = k + 2}));
+    values.emplace_back(c.dequantize({.x = k, .scale = k + 1, .zero = k + 2}));
   }
   c.output_quantized(c.of("Concat", values, c.attributes({"axis"})), 0, 1, call.type(2));
   return std::move(c.f).finish();

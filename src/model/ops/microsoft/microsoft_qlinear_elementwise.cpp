@@ -14,7 +14,7 @@ Definition define_quantized(const Call& call, std::string_view op, int operands,
   for (int k = 0; k < operands; ++k) {
     require_bytes(call, {3 * k});
     if (call.type(3 * k) != call.type(0)) return invalid("operands of different types");
-    values.emplace_back(c.dequantized({.x = 3 * k, .scale = 3 * k + 1, .zero = 3 * k + 2}));
+    values.emplace_back(c.dequantize({.x = 3 * k, .scale = 3 * k + 1, .zero = 3 * k + 2}));
   }
   c.output_quantized(c.of(op, values, c.attributes(attributes)), 3 * operands, 3 * operands + 1,
                      call.type(0));

@@ -9,7 +9,7 @@ Definition define_quantized_pool(const Call& call, std::string_view op,
   require_bytes(call, {0});
   if (call.flag("channels_last", false)) return opaque("channels in the last axis");
   QuantizedComposition c(call);
-  c.output_quantized(c.of(op, {c.dequantized({})}, c.attributes(attributes)), 3, 4, call.type(0));
+  c.output_quantized(c.of(op, {c.dequantize({})}, c.attributes(attributes)), 3, 4, call.type(0));
   return std::move(c.f).finish();
 }
 

@@ -19,7 +19,7 @@ Definition define_qlinear_softmax(const Call& call) {
   if (!steps || steps->size() != 1 || std::frexp((*steps)[0], &exponent) != 0.5 || exponent < -7)
     return opaque("a result whose scale is not known to be a power of two from 1/256 on");
   QuantizedComposition c(call);
-  Composition::Tensor x = c.dequantized({});
+  Composition::Tensor x = c.dequantize({});
   if (opset >= 13) {
     x = c.of("Softmax", {x}, c.attributes({"axis"}));
   } else {

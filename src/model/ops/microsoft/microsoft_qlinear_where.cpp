@@ -8,8 +8,8 @@ Definition define_qlinear_where(const Call& call) {
   require_bytes(call, {1, 4});
   if (call.type(1) != call.type(4)) return invalid("the inputs have different types");
   QuantizedComposition c(call);
-  const auto x = c.dequantized({.x = 1, .scale = 2, .zero = 3}),
-             y = c.dequantized({.x = 4, .scale = 5, .zero = 6});
+  const auto x = c.dequantize({.x = 1, .scale = 2, .zero = 3}),
+             y = c.dequantize({.x = 4, .scale = 5, .zero = 6});
   c.output_quantized(c.of("Where", {c.input(0), x, y}), 7, 8, call.type(1));
   return std::move(c.f).finish();
 }

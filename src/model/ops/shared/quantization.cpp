@@ -14,7 +14,7 @@ Expr saturate(const Expr& x, ElementType to) {
   return cast(apply(Fn::Min, {above, number(x.type(), high)}), to);
 }
 
-Expr quantized(const Expr& x, const Expr& scale, const Expr& zero_point) {
+Expr quantize(const Expr& x, const Expr& scale, const Expr& zero_point) {
   // To double by way of float, which holds 16 bits: there is one way from an integer to a real number.
   const Expr narrow = x.type() == ElementType::Double ? cast(zero_point, ElementType::Float) : zero_point;
   return saturate(apply(Fn::Round, {x / scale}) + cast(narrow, x.type()), zero_point.type());
@@ -50,7 +50,7 @@ Expr centred(const Expr& x, const Expr& zero_point, ElementType wide) {
   return cast(x, wide) - cast(zero_point, wide);
 }
 
-Expr unpacked(const std::function<Expr(const Index&)>& byte, const Index& number, std::int64_t bits) {
+Expr unpack(const std::function<Expr(const Index&)>& byte, const Index& number, std::int64_t bits) {
   if (bits == 8) return byte(number);
   const std::int64_t per_byte = 8 / bits;
   const Expr whole = byte(Index::floor(number, per_byte));
@@ -83,7 +83,7 @@ Composition::Tensor QuantizedComposition::steps(const QuantizedOperand& of, Elem
   return f.stage(p, cast(cast(centred(x.at(at), zero, ElementType::Int64), ElementType::Float), type));
 }
 
-Composition::Tensor QuantizedComposition::dequantized(const QuantizedOperand& of, ElementType type) {
+Composition::Tensor QuantizedComposition::dequantize(const QuantizedOperand& of, ElementType type) {
   const Tensor whole = steps(of, type);
   const auto p = f.axes(whole.shape());
   return f.stage(p, whole.at(to_indices(p)) * cast(parameter(of, of.scale, to_indices(p)), type));
@@ -96,7 +96,7 @@ void QuantizedComposition::output_quantized(const Tensor& x, int scale, int zero
   if (!is_integer(point.type()) || bits(point.type()) > 16)
     throw OpaqueCall("quantised to " + std::string(name(point.type())));
   const Expr by = cast(parameter(result, scale, to_indices(p)), x.type());
-  f.output(p, quantized(x.at(to_indices(p)), by, point));
+  f.output(p, quantize(x.at(to_indices(p)), by, point));
 }
 
 bool sums_fit(const Call& call, const Dim& terms, int bias) {

@@ -8,7 +8,7 @@ namespace isomer {
 // The nearest value of an integer type of up to 16 bits: values beyond its limits become these.
 Expr saturate(const Expr& x, ElementType to);
 // saturate(round(x / scale) + zero point), halves to the even integer.
-Expr quantized(const Expr& x, const Expr& scale, const Expr& zero_point);
+Expr quantize(const Expr& x, const Expr& scale, const Expr& zero_point);
 
 // Where a scale or zero point is read for a position p of the input: one for all, one per index of `axis`, or
 // one per block of `block_size` along it. Throws IllegalCall.
@@ -18,7 +18,7 @@ std::vector<Index> parameter_at(const Call& call, int parameter, const std::vect
 Expr centred(const Expr& x, const Expr& zero_point, ElementType wide);
 
 // Element `number` of bytes that hold 8 / bits elements each, low bits first.
-Expr unpacked(const std::function<Expr(const Index&)>& byte, const Index& number, std::int64_t bits);
+Expr unpack(const std::function<Expr(const Index&)>& byte, const Index& number, std::int64_t bits);
 
 // The QLinear operators: each dequantises its operands, computes, and quantises the result. Between the two
 // stand real numbers, so all of it is computed in double: only the quantiser rounds.
@@ -36,7 +36,7 @@ class QuantizedComposition : public Composition {
   // The operand less its zero point, as whole numbers of a float type, or of int32.
   Tensor steps(const QuantizedOperand& of, ElementType type = ElementType::Double);
   // The real numbers that the operand represents.
-  Tensor dequantized(const QuantizedOperand& of, ElementType type = ElementType::Double);
+  Tensor dequantize(const QuantizedOperand& of, ElementType type = ElementType::Double);
   // A scale or zero point at a position of its operand: one for all, or one per index of the axis.
   Expr parameter(const QuantizedOperand& of, int input, const std::vector<Index>& at) const;
   // The call's output: x quantised by a scale and a zero point, which says its type; absent, it is 0.

@@ -24,7 +24,7 @@ bool is_same_value(const Site& site, Value a, Value b) {
 bool is_same_word(const Site& site, NodeId x, NodeId y) {
   if (x == y) return true;
   const Node &a = site.node(x), &b = site.node(y);
-  const auto spelled = [](const Node& node) {
+  const auto spell = [](const Node& node) {
     std::vector<std::string> out;
     for (const Attribute& attribute : node.attributes.all()) {
       if (rules::is_default(attribute) || attribute.name == "kernel_shape") continue;
@@ -37,7 +37,7 @@ bool is_same_word(const Site& site, NodeId x, NodeId y) {
   const auto inputs = [](const Node& node) {
     return node.op == "Conv" ? std::min<std::size_t>(2, node.inputs.size()) : node.inputs.size();
   };
-  if (a.op != b.op || inputs(a) != inputs(b) || spelled(a) != spelled(b)) return false;
+  if (a.op != b.op || inputs(a) != inputs(b) || spell(a) != spell(b)) return false;
   for (std::size_t i = 0; i < inputs(a); ++i) {
     const Value v = a.inputs[i], w = b.inputs[i];
     if (v.exists() != w.exists()) return false;

@@ -57,7 +57,7 @@ class FormWriter {
 
  private:
   // The input with its digits in this order, of these extents.
-  std::optional<Value> arranged(Value x, const std::vector<std::size_t>& order, const Dims& to) {
+  std::optional<Value> arrange(Value x, const std::vector<std::size_t>& order, const Dims& to) {
     if (std::ranges::is_sorted(order)) return b_.reshape(x, site_.input, to);
     Dims split, moved;
     for (const FormDigit& d : form_.input) split.push_back(d.extent);
@@ -87,7 +87,7 @@ class FormWriter {
       to.push_back(form_.output[other(k)].extent);
       if (has_map && !to.back().is_concrete()) return std::nullopt;
     }
-    const auto in = arranged(x, joined_digits({batch_, groups_, channels_, windows_}), from);
+    const auto in = arrange(x, joined_digits({batch_, groups_, channels_, windows_}), from);
     const auto kernel = weights_.kernel();
     if (!in || !kernel) return std::nullopt;
     std::vector<Value> inputs{*in, *kernel};
@@ -151,7 +151,7 @@ class FormWriter {
     Dims to = from;
     from.push_back(merged(form_.input, channels_));
     to.push_back(merged(form_.output, outputs_));
-    const auto in = arranged(x, order, from);
+    const auto in = arrange(x, order, from);
     if (!in || !matrix) return std::nullopt;
     const std::int64_t groups = weights_.groups(), columns = weights_.outputs();
     const auto y = shifted(b_.op("MatMul", {*in, *matrix}),
@@ -168,7 +168,7 @@ class FormWriter {
     to.push_back(merged(form_.output, outputs_));
     from.push_back(merged(form_.input, behind));
     to.push_back(from.back());
-    const auto in = arranged(x, joined_digits({before, channels_, behind}), from);
+    const auto in = arrange(x, joined_digits({before, channels_, behind}), from);
     if (!in || !matrix) return std::nullopt;
     const auto y = shifted(b_.op("MatMul", {b_.transpose(*matrix, {1, 0}), *in}), {weights_.outputs(), 1});
     return y ? restored(*y, to, joined_digits({others(before), outputs_, others(behind)})) : std::nullopt;

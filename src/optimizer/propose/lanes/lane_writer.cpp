@@ -12,14 +12,14 @@ constexpr std::size_t kMostTried = 256;  // ways to fold the lanes of one node's
 
 using Integers = std::vector<std::int64_t>;
 
-std::int64_t normalized(std::int64_t axis, std::size_t rank) {
+std::int64_t normalize(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
 }
 
 // Axes of a value of this rank where lanes come in before the one of number `at`.
 Integers shifted(Integers axes, std::size_t rank, std::size_t at) {
   for (std::int64_t& a : axes) {
-    a = normalized(a, rank);
+    a = normalize(a, rank);
     if (a >= static_cast<std::int64_t>(at)) ++a;
   }
   return axes;
@@ -33,7 +33,7 @@ std::optional<std::int64_t> default_axis(const Node& node, int opset) {
 }
 
 // The permutation with lanes before axis `at` of the input, which stay before what that axis becomes.
-Integers permuted(const Node& node, std::size_t rank, std::size_t at) {
+Integers permute(const Node& node, std::size_t rank, std::size_t at) {
   Integers reversed;
   for (std::size_t k = rank; k > 0; --k) reversed.push_back(static_cast<std::int64_t>(k - 1));
   Integers out;
@@ -48,7 +48,7 @@ Integers permuted(const Node& node, std::size_t rank, std::size_t at) {
 // The axes of an Unsqueeze are those of the output.
 Integers unsqueezed(Integers axes, std::size_t rank, std::size_t at) {
   const std::size_t made = rank + axes.size();
-  for (std::int64_t& a : axes) a = normalized(a, made);
+  for (std::int64_t& a : axes) a = normalize(a, made);
   std::size_t seen = 0, lane = made;
   for (std::size_t k = 0; k < made && lane == made; ++k)
     if (std::ranges::find(axes, static_cast<std::int64_t>(k)) == axes.end() && seen++ == at) lane = k;
@@ -282,7 +282,7 @@ void LaneWriter::consider_stacked(const Node& node, const std::vector<LaneOperan
   for (const std::size_t at : places) {
     Plan plan{.node = node, .inputs = std::vector<Input>(inputs.size()), .effort = kOtherKind};
     if (node.op == "Transpose") {
-      plan.node.attributes.set("perm", permuted(node, rank, at));
+      plan.node.attributes.set("perm", permute(node, rank, at));
     } else if (node.op == "Reshape") {
       if (at != 0 || !inputs[1]->known || attribute(node, "allowzero", std::int64_t{0}) != 0) continue;
       plan.inputs[1].integers = joined({lanes_}, *inputs[1]->known->integers());

@@ -87,8 +87,8 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
 }
 
 // The phases, then the first `count` following nodes for each of them, then interleaved.
-std::optional<Proposal> interleaved(const Site& site, const Enlarging& e, const std::vector<Graph>& phases,
-                                    const std::vector<NodeId>& after, std::size_t count) {
+std::optional<Proposal> interleave(const Site& site, const Enlarging& e, const std::vector<Graph>& phases,
+                                   const std::vector<NodeId>& after, std::size_t count) {
   std::set<NodeId> inside{e.region.output.node};
   for (std::size_t k = 0; k < count; ++k) inside.insert(after[k]);
   const Value end = count == 0 ? e.region.output : Value{after[count - 1], 0};
@@ -140,7 +140,7 @@ void propose_phases(const Site& site, Proposals& out) {
     // As late as it costs little: functions of single elements are free behind a convolution.
     std::optional<Proposal> best;
     for (std::size_t count = 0; count <= after.size(); ++count) {
-      auto next = interleaved(site, *e, phases, after, count);
+      auto next = interleave(site, *e, phases, after, count);
       if (next && (!best || next->gain >= best->gain - kSlack * std::abs(best->gain))) best = std::move(next);
     }
     if (best) out.list.push_back(std::move(*best));

@@ -91,7 +91,7 @@ class Windows {
       sum = sum ? b_.op("Add", {*sum, *value}) : *value;
     }
     if (!others.empty()) {
-      const Value dense = convolved(others);
+      const Value dense = convolve(others);
       sum = sum ? b_.op("Add", {dense, *sum}) : dense;
     } else {
       if (c_.bias.exists()) sum = b_.op("Add", {*sum, bias()});
@@ -158,7 +158,7 @@ class Windows {
     return b_.concat(slices, 1);
   }
 
-  Value convolved(const std::vector<Part>& parts) {
+  Value convolve(const std::vector<Part>& parts) {
     std::vector<Value> values;
     values.reserve(parts.size());
     for (const Part& p : parts) values.push_back(b_.input(site_.name(p.value)));

@@ -96,8 +96,8 @@ struct Arranged {
 };
 
 // The operand as [batch..., first, second].
-std::optional<Arranged> arranged(ProgramBuilder& b, const Operand& operand, const Labels& batch,
-                                 const Labels& first, const Labels& second, const LabelSizes& extents) {
+std::optional<Arranged> arrange(ProgramBuilder& b, const Operand& operand, const Labels& batch,
+                                const Labels& first, const Labels& second, const LabelSizes& extents) {
   Value value = operand.value;
   const Labels own = without_missing(operand.labels);
   const Labels order = only_of(joined({batch, first, second}), own);
@@ -181,8 +181,8 @@ Dims product_shape(const Arranged& x, const Arranged& y) {
 std::optional<Operand> product_by(ProgramBuilder& b, const Plan& plan, const Operand& left,
                                   const Operand& right, const Labels& out, const LabelSizes& extents) {
   const Operand &first = plan.swapped ? right : left, &second = plan.swapped ? left : right;
-  const auto x = arranged(b, first, plan.batch, plan.rows, plan.summed, extents);
-  const auto y = arranged(b, second, plan.batch, plan.summed, plan.columns, extents);
+  const auto x = arrange(b, first, plan.batch, plan.rows, plan.summed, extents);
+  const auto y = arrange(b, second, plan.batch, plan.summed, plan.columns, extents);
   if (!x || !y) return std::nullopt;
   std::optional<Value> result = b.op("MatMul", {x->value, y->value});
   const Labels order = joined({plan.batch, plan.rows, plan.columns});

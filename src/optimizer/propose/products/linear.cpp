@@ -289,7 +289,7 @@ class Writer {
     if (!is_constant) ++products_;
     if (is_image_)
       for (const auto& [image, weights] : {std::pair(a, b), std::pair(b, a)})
-        if (auto made = convolved(image, weights, kept)) return made;
+        if (auto made = convolve(image, weights, kept)) return made;
     Labels order = only_of(out_, kept);
     if (order.size() != kept.size()) {
       order.clear();
@@ -301,7 +301,7 @@ class Writer {
   }
 
   // Weights [o, c] times an image [n, c, ...]: a convolution.
-  std::optional<Operand> convolved(const Operand& image, const Operand& weights, const Labels& kept) {
+  std::optional<Operand> convolve(const Operand& image, const Operand& weights, const Labels& kept) {
     if (!weights.is_constant || image.is_constant || image.labels.size() < 3 || image.labels.size() > 5)
       return std::nullopt;
     const int channel = image.labels[1];
@@ -352,7 +352,7 @@ class Writer {
 
   // An image that is smaller by whole factors, each element repeated: what terms have that read only the
   // outer part of a split axis.
-  std::optional<Operand> enlarged(const Operand& o) {
+  std::optional<Operand> enlarge(const Operand& o) {
     if (o.labels.size() < 3 || o.labels.size() > 5 || o.is_constant || site_.graph.opset("") < 13)
       return std::nullopt;
     std::vector<float> scales(o.labels.size(), 1.0F);
@@ -408,7 +408,7 @@ class Writer {
     for (std::size_t d = 0; d < form_.axes.size(); ++d) any_whole |= form_.axes[d].size() > 1 && is_whole(d);
     if (any_whole && is_image_)
       for (Operand& o : terms)
-        if (auto larger = enlarged(o)) o = std::move(*larger);
+        if (auto larger = enlarge(o)) o = std::move(*larger);
     std::vector<bool> is_split;
     pattern_.clear();
     for (std::size_t d = 0; d < form_.axes.size(); ++d) {

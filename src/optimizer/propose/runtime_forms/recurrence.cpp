@@ -108,7 +108,7 @@ class Reader {
         const auto update = site_.made_by(gate, "Sigmoid");
         if (!update) continue;
         std::set<NodeId> nodes{h, *product, *update};
-        const auto candidate = blended(added, gate, before, nodes);
+        const auto candidate = blend(added, gate, before, nodes);
         if (!candidate) continue;
         out.nodes = nodes;
         out.before = candidate->second;
@@ -124,8 +124,8 @@ class Reader {
 
  private:
   // The candidate and the state before, of which h is a mixture.
-  std::optional<std::pair<NodeId, Value>> blended(Value added, Value gate, Value before,
-                                                  std::set<NodeId>& nodes) const {
+  std::optional<std::pair<NodeId, Value>> blend(Value added, Value gate, Value before,
+                                                std::set<NodeId>& nodes) const {
     // n + z · (before - n).
     if (const auto n = site_.made_by(added, "Tanh"), sub = site_.made_by(before, "Sub"); n && sub) {
       if (site_.node(*sub).inputs[1] != added) return std::nullopt;

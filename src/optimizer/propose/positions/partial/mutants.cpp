@@ -27,7 +27,7 @@ std::int64_t span(const Convolution& c, std::size_t k) { return c.dilations[k] *
 Value read(ProgramBuilder& b, const Site& site, Value v) { return b.input(site.name(v)); }
 
 // The convolution of another value, with other attributes.
-Value convolved(ProgramBuilder& b, const Site& site, const Convolution& c, Value x) {
+Value convolve(ProgramBuilder& b, const Site& site, const Convolution& c, Value x) {
   std::vector<Value> inputs{x, read(b, site, c.weights)};
   if (c.bias.exists()) inputs.push_back(read(b, site, c.bias));
   return b.op("Conv", inputs, attributes_of(c));
@@ -100,7 +100,7 @@ std::optional<Mutant> side_by_side(const Site& site, const Sized& c, std::size_t
   const Dims in = batch_before(c.in, axis, *apart), out = batch_before(c.out, axis, each);
   const auto wide = b.reshape(b.transpose(x, order), in, merged(in, axis));
   if (!wide) return std::nullopt;
-  auto y = b.reshape(convolved(b, site, one, *wide), merged(out, axis), out);
+  auto y = b.reshape(convolve(b, site, one, *wide), merged(out, axis), out);
   if (!y) return std::nullopt;
   if (c.out[axis].concrete() < each)
     y = b.slice(*y, static_cast<std::int64_t>(axis), 0, c.out[axis].concrete());
@@ -154,7 +154,7 @@ class HolesAsBatch {
     if (is_exact_ && rest_ == Rest::Filled) return std::nullopt;
     const auto x = phases_first();
     if (!x) return std::nullopt;
-    const auto y = phases_last(convolved(b_, site_, dense_, *x));
+    const auto y = phases_last(convolve(b_, site_, dense_, *x));
     if (!y) return std::nullopt;
     const std::string how = is_exact_               ? ""
                             : rest_ == Rest::Filled ? ", the rest filled with zeros"

@@ -105,7 +105,7 @@ class Correction {
   std::optional<Value> joined(Join join) {
     if (wrong_.margins.empty()) return append_program(b_, site_, mutant_.program);
     switch (join) {
-      case Join::Concat: return concatenated();
+      case Join::Concat: return concatenate();
       case Join::PadAndAdd: return padded_and_added();
     }
     return std::nullopt;
@@ -149,7 +149,7 @@ class Correction {
     return Cut(site_, with_constants(site_, mutant_.program), inside()).write(b_);
   }
 
-  std::optional<Value> concatenated() {
+  std::optional<Value> concatenate() {
     auto value = right_part();
     auto corrections = again();
     if (!value || !corrections) return std::nullopt;
@@ -282,7 +282,7 @@ void propose_mutant(const Site& site, const Mutant& bare, const ProposeOptions& 
   std::optional<Proposal> best;
   for (const Join join : {Join::Concat, Join::PadAndAdd}) {
     if (wrong->is_empty && best) break;
-    auto next = corrected(site, mutant, *wrong, join);
+    auto next = correct(site, mutant, *wrong, join);
     if (next && (!best || next->gain > best->gain)) best = std::move(next);
   }
   if (!best) return decline("wrong at " + wrong->set + ", which can't be written for all sizes");
@@ -292,8 +292,8 @@ void propose_mutant(const Site& site, const Mutant& bare, const ProposeOptions& 
 
 }  // namespace
 
-std::optional<Proposal> corrected(const Site& site, const Mutant& mutant, const WrongPositions& wrong,
-                                  Join join) {
+std::optional<Proposal> correct(const Site& site, const Mutant& mutant, const WrongPositions& wrong,
+                                Join join) {
   const auto right = region_of(site.graph, site.inference, {mutant.from}, {mutant.to});
   if (!right.ok()) return std::nullopt;
   Correction correction(site, mutant, wrong, *right);

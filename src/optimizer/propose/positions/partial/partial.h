@@ -13,7 +13,7 @@ namespace isomer {
 // and added, which needs numbers as sizes. (Choosing by a mask and writing over by indices are the same to a
 // runtime, but constants of more than a few numbers are symbols to a proof.)
 enum class Join : std::uint8_t { Concat, PadAndAdd };
-std::optional<Proposal> corrected(const Site& site, const Mutant& mutant, const WrongPositions& wrong,
-                                  Join join);
+std::optional<Proposal> correct(const Site& site, const Mutant& mutant, const WrongPositions& wrong,
+                                Join join);
 
 }  // namespace isomer

@@ -179,7 +179,7 @@ std::string proved(const std::string& text, const std::vector<Margin>& margins, 
   const auto inference = infer(graph);
   const Site site(graph, *inference, unknown_machine());
   const auto mutants = mutants_of(site, graph.order().back());
-  const auto p = corrected(site, mutants.at(0), {.set = "", .margins = margins}, join);
+  const auto p = correct(site, mutants.at(0), {.set = "", .margins = margins}, join);
   if (!p) return "no proposal";
   const auto result = prove_claim(graph, p->claim);
   return std::holds_alternative<Graph>(result) ? "proved" : "refused";
