@@ -2,8 +2,9 @@
 # nightly: --models lstm_unrolled --budget 20s | timeout=600 serial unsanitized
 """Zoo models with known gains through `isomer optimize` on a machine that is busy: two other processes for each core.
 
-  bench/busy.py [--models NAME,...] [--budget 60s] [--each-core 2] [--results FILE.jsonl] [--filled DIR]
-What was found is then measured again by `isomer bench`, when the other processes have ended. The gain on an idle machine is that of bench/results/zoo.jsonl.
+  bench/busy.py [--models NAME,...] [--budget 60s] [--each-core 2] [--kernels] [--results FILE.jsonl] [--filled DIR]
+What was found is then measured again by `isomer bench`, when the other processes have ended. The gain on an idle machine is that of bench/results/zoo.jsonl,
+or with --kernels that of zoo_kernels.jsonl.
 Exit 1: a model that gains 1.3 or more on an idle machine came back unchanged, or something was rejected or slower.
 """
 import argparse
@@ -39,8 +40,8 @@ def busy(processes):
             process.wait()
 
 
-def gains_when_idle():
-    lines = (programs.ROOT / "bench" / "results" / "zoo.jsonl").read_text(encoding="utf-8").splitlines()
+def gains_when_idle(kernels):
+    lines = (programs.ROOT / "bench" / "results" / ("zoo_kernels.jsonl" if kernels else "zoo.jsonl")).read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if "head" not in row]
     return {row["model"]: (row.get("again") or row)["ratio"] if row["result"] == "improved" else 1.0 for row in rows}
 
@@ -49,9 +50,11 @@ def run(name, options):
     with optimizing.filled_model(name, options.filled) as (model, folder):
         out = folder / "out.onnx"
         with busy(options.each_core * os.cpu_count()):
-            row = optimizing.optimize(model, out, "--budget", options.budget)
+            row = optimizing.optimize(model, out, "--budget", options.budget, *(["--kernels"] if options.kernels else []))
+        kernels = row.get("kernels") or {}
         row = {key: row[key] for key in ("result", "reason", "ratio", "low", "high", "seconds", "accepted", "check_seconds", "rejected") if key in row}
-        row["again"] = optimizing.bench(model, out) if row["result"] == "improved" else None
+        library = ("--custom-op-library", kernels["library"]) if kernels.get("is_taken") else ()
+        row["again"] = optimizing.bench(model, out, *library) if row["result"] == "improved" else None
     return {"model": name, "processes": options.each_core * os.cpu_count()} | row
 
 
@@ -69,13 +72,14 @@ def main():
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--each-core", type=int, default=2)
+    parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--filled", type=pathlib.Path)
     options = parser.parse_args()
     if not (programs.SHARED / "zoo").exists():
         print("the zoo is not here")
         return programs.SKIPPED
-    idle, records, wrong = gains_when_idle(), Records(options.results, "model"), 0
+    idle, records, wrong = gains_when_idle(options.kernels), Records(options.results, "model"), 0
     for name in options.models.split(","):
         if (name,) not in records:
             records.add(run(name, options) | {"idle": idle.get(name, 1.0)})

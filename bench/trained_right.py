@@ -59,7 +59,8 @@ def judge_result(model, out, record, answer, folder):
             return "failed", f"{' '.join(checker)}: {verdict.get('reason') or checked.get('message') or verdict}"
     if out.read_bytes() == model.path.read_bytes():
         return "unchanged", answer["reason"]
-    if zoo_optimize.interface(model.path) != zoo_optimize.interface(out):
+    has_kernels = (answer.get("kernels") or {}).get("is_taken", False)
+    if zoo_optimize.interface(model.path, has_kernels) != zoo_optimize.interface(out, has_kernels):
         return "failed", "its interface was changed"
     compared, seen = trained_runs.run(["isomer", "compare", model.path, out, "--feeds", trained_runs.feeds_of(model)], CHECK_SECONDS, folder)
     if compared["exit"] != 0:

@@ -37,13 +37,15 @@ FOR_OPENVINO = ["resnet18", "mobileone_s0", "repvgg_a0", "efficientnet_b0", "nas
 
 
 KERNELS = "isomer"  # the domain of kernels
+FIRST_IR_WITH_FUNCTIONS = 8
 
 
-def interface(path):
-    """All that a caller sees of a model."""
+def interface(path, has_kernels=False):
+    """All that a caller sees of a model. With kernels a model has functions, which older IR versions do not know."""
     model = onnx.load(path, load_external_data=False)
+    ir_version = max(model.ir_version, FIRST_IR_WITH_FUNCTIONS if has_kernels else 0)
     return ([v.SerializeToString() for v in model.graph.input], [v.SerializeToString() for v in model.graph.output],
-            sorted((o.domain, o.version) for o in model.opset_import if o.domain != KERNELS), model.ir_version,
+            sorted((o.domain, o.version) for o in model.opset_import if o.domain != KERNELS), ir_version,
             sorted(programs.own_metadata(model).items()))
 
 
@@ -64,7 +66,8 @@ def optimize(model, folder, options):
         judge += ("--custom-op-library", kernels["library"]) if row["kernels"] else ()
     if row["result"] == "failed":
         return row
-    row["same_interface"] = interface(model) == interface(out)
+    has_kernels = row.get("kernels", False)
+    row["same_interface"] = interface(model, has_kernels) == interface(out, has_kernels)
     if row["result"] == "improved":
         row["again"] = optimizing.bench(model, out, *judge)
     return row
