@@ -39,7 +39,7 @@ constexpr double kShareOfKernels = 0.93;
 // The share of denormal weights that counts as many. PP-OCRv6 detection has 0.10 and is 4× faster without
 // them; PP-OCRv4's models have at most 0.01 and gain nothing.
 constexpr double kManyDenormals = 0.05;
-constexpr double kShareOfFlush = 0.25, kMostOfFlush = 25;  // of the time, to see that they are slow
+constexpr double kShareOfFlush = 0.5, kMostOfFlush = 30;  // of the time, to see that they are slow
 
 // Looks for kernels, and for a faster graph where kernels do not run all of the model, or gain little.
 class JointSearch {
@@ -67,14 +67,15 @@ class JointSearch {
  private:
   std::pair<isomer::Optimized, FoundKernels> search_all() {
     FoundKernels first;
-    std::optional<Optimized> flushed;
+    std::optional<isomer::Optimized> flushed;
     if (has_slow_weights()) flushed = flush();
-    if (!flushed || flushed->result == Optimized::Result::Improved) first = find_first(flushed);
+    if (!flushed || is_improved(*flushed)) first = find_first(flushed);
     if (first.is_enough()) return alone(std::move(first));
     const bool is_alone = first.was_tried && !first.is_taken;
     run_.end_graph_at(std::max((is_alone ? kShareOfGraphAlone : kShareOfGraph) * options_.seconds,
                                run_.spent() + kLeastOfGraph * left()));
     isomer::Optimized graph = run_.find(model_.state(), files_.in, scratch_);
+    if (flushed && is_improved(*flushed) && !is_faster(graph, *flushed)) graph = std::move(*flushed);
     FoundKernels second;
     if (left() > kLeastOfFirst * first.seconds) second = find_beside(graph, first);
     else second.reason = first.is_taken ? "there was no time for kernels for the faster graph" : first.reason;
@@ -111,9 +112,16 @@ class JointSearch {
             .known = known_};
   }
 
+  static bool is_improved(const isomer::Optimized& found) {
+    return found.report.result == OptimizeReport::Result::Improved;
+  }
+  static bool is_faster(const isomer::Optimized& a, const isomer::Optimized& b) {
+    return is_improved(a) && a.report.ratio && a.report.ratio->estimate > b.report.ratio->estimate;
+  }
+
   // The graph without denormal weights, if that is faster: they slow down kernels, too, and cost more than
   // kernels gain.
-  Optimized flush() const {
+  isomer::Optimized flush() const {
     OptimizeOptions like = options_;
     like.seconds = std::min(kMostOfFlush, kShareOfFlush * options_.seconds);
     like.inputs.sizes = run_.sizes(model_);
@@ -123,7 +131,9 @@ class JointSearch {
     like.plans.clear();
     like.may_leave_thread = false;
     like.on_best = {};
-    return optimize(model_, like);
+    OptimizeRun run(like);
+    run.prepare(model_, like.inputs.sizes);
+    return run.find(model_.state(), files_.in, scratch_);
   }
 
   bool has_slow_weights() const {
@@ -143,13 +153,14 @@ class JointSearch {
   }
 
   // Kernels for all that can be compiled, without timing parts of it.
-  FoundKernels find_first(const std::optional<Optimized>& flushed) const {
+  FoundKernels find_first(const std::optional<isomer::Optimized>& flushed) const {
     KernelSearch wanted = search("first", kShareOfFirst * options_.seconds - run_.spent());
     wanted.is_quick = true;
     if (flushed) {
-      wanted.found = flushed->model;
-      wanted.certificate = flushed->certificate;
-      wanted.ratio = flushed->ratio;
+      Optimized shown = run_.to_public(model_, *flushed);
+      wanted.found = shown.model;
+      wanted.certificate = shown.certificate;
+      wanted.ratio = shown.ratio;
     }
     const double start = run_.spent();
     FoundKernels found = find_kernels(wanted);
@@ -160,7 +171,7 @@ class JointSearch {
   FoundKernels find_beside(const isomer::Optimized& graph, const FoundKernels& first) const {
     KernelSearch wanted = search("second", kShareOfKernels * left());
     wanted.sums = first.sums;
-    if (graph.report.result == OptimizeReport::Result::Improved) {
+    if (is_improved(graph)) {
       wanted.found = run_.to_public(model_, graph).model;
       wanted.certificate = graph.certificate;
       wanted.is_for_runtime = std::ranges::any_of(graph.report.steps, [](const auto& step) {

@@ -103,8 +103,11 @@ class SizedOperators {
   Sized& slowest() const;
   Compiled told(const Candidate& made, const Sized& shown) const;
   void try_open(SizedLibrary& library);
-  void try_sizes(const SizedLibrary& library, const Candidate& joined);
+  void try_open_in_time(SizedLibrary& library, const std::vector<Judged>& given);
+  std::vector<Judged> judge_sizes(const SizedLibrary& library, bool with_open);
+  void take_fast(const SizedLibrary& library, const std::vector<Judged>& given);
   Candidate with_model(const SizedLibrary& library, const std::vector<bool>& taken, bool with_open) const;
+  bool has_new_errors(const Sized& sized) const;
   Judged judge(Candidate joined, Sized& at, const std::vector<std::string>& sizes, bool has_new_errors);
   // Sizes to try operators for every size at, besides those that are given.
   std::vector<std::vector<std::string>> other_sizes(const SizedLibrary& library) const;
@@ -249,22 +252,38 @@ void SizedOperators::try_open(SizedLibrary& library) {
   is_open_ = true;
 }
 
-// Operators for given sizes: faster there than the model, and than operators for every size.
-void SizedOperators::try_sizes(const SizedLibrary& library, const Candidate& joined) {
+// The same kernels have the errors that were measured.
+bool SizedOperators::has_new_errors(const Sized& sized) const {
+  return is_quick_ || sized.maker.request().exactness != exactness_;
+}
+
+// Operators for given sizes, at these; if the library has none, those for every size.
+std::vector<Judged> SizedOperators::judge_sizes(const SizedLibrary& library, bool with_open) {
+  std::vector<Judged> out;
+  const std::vector<bool> all(library.has_given() ? taken_.size() : 0, true);
+  const Candidate joined = with_model(library, all, with_open);
+  for (std::size_t k = 0; k < taken_.size(); ++k)
+    out.push_back(library.has_given()
+                      ? judge(joined, *taken_[k], taken_[k]->options.inputs.sizes, has_new_errors(*taken_[k]))
+                      : measured_open_[k].second);
+  return out;
+}
+
+// Those that are faster than the model, and than operators for every size.
+void SizedOperators::take_fast(const SizedLibrary& library, const std::vector<Judged>& given) {
   std::vector<Sized*> fast;
   std::vector<bool> is_fast;
+  const std::vector<bool> all(library.has_given() ? taken_.size() : 0, true);
+  const Candidate joined = with_model(library, all, is_open_);
   for (std::size_t k = 0; k < taken_.size(); ++k) {
     Sized& sized = *taken_[k];
-    // The same kernels have the errors that were measured.
-    const bool has_new_errors = is_quick_ || sized.maker.request().exactness != exactness_;
-    Judged found = library.has_given() ? judge(joined, sized, sized.options.inputs.sizes, has_new_errors)
-                                       : measured_open_[k].second;
+    const Judged& found = given[k];
     const bool is_worth = !is_open_ || !found.ratio ||
                           found.ratio->estimate > kWorthItsOwn * measured_open_[k].second.ratio->estimate;
     sized.joined = joined;
     const Judged& shown = is_worth ? found : measured_open_[k].second;
     sized.joined.ratio = shown.ratio;
-    sized.joined.errors = has_new_errors || !is_worth ? shown.errors : sized.search.best().errors;
+    sized.joined.errors = has_new_errors(sized) || !is_worth ? shown.errors : sized.search.best().errors;
     sized.joined.note = shown.note;
     is_fast.push_back(found.why_refused.empty() && is_worth);
     sized.is_by_open = is_open_ && !is_fast.back();
@@ -300,7 +319,18 @@ void SizedOperators::join(bool with_open) {
                   with_open ? SizedLibrary::Wanted::Both : SizedLibrary::Wanted::Given);
   if (with_open) try_open(library);
   if (with_open && !is_open_ && extras_.wants_bodies) return;  // what was joined without them is kept
-  try_sizes(library, with_model(library, std::vector<bool>(taken_.size(), true), is_open_));
+  take_fast(library, judge_sizes(library, is_open_));
+}
+
+void SizedOperators::try_open_in_time(SizedLibrary& library, const std::vector<Judged>& given) {
+  try {
+    try_open(library);
+  } catch (const Error&) {
+    const bool is_any_fast =
+        std::ranges::any_of(given, [](const Judged& found) { return found.why_refused.empty(); });
+    if (!options_.run.stop.stop_requested() || !is_any_fast) throw;
+    why_not_open_ = "the time ran out while they were tried";
+  }
 }
 
 ReportJson SizedOperators::sizes_json() const {
@@ -415,9 +445,12 @@ bool SizedOperators::try_all_of(const std::vector<CutModel>& cuts, const Sums& s
   measured_open_.clear();
   taken_.clear();
   for (const auto& sized : all_) taken_.push_back(sized.get());
-  try_open(library);
-  if (is_open_ || with_given)
-    try_sizes(library, with_model(library, std::vector<bool>(with_given ? all_.size() : 0, true), is_open_));
+  // Operators for given sizes are a result if there is no time for others.
+  std::vector<Judged> given;
+  if (with_given) given = judge_sizes(library, false);
+  try_open_in_time(library, given);
+  if (is_open_ && !with_given) given = judge_sizes(library, true);
+  if (is_open_ || with_given) take_fast(library, given);
   const auto is_inexact = [](const std::optional<Compiled::Errors>& errors) {
     return errors && !errors->kept;
   };

@@ -63,7 +63,9 @@ class KernelRun {
     found_.sums = operators.sums;
     found_.json = ReportJson::parse(operators.told.json);
     found_.json.erase("folder");
-    if (!operators.made) return refused(operators.reason);
+    if (!operators.made)
+      return refused(operators.reason.empty() ? "the time ran out while kernels were made"
+                                              : operators.reason);
     const BudgetStop budget(search_.options.run.stop, search_.seconds - watch_.ms() / 1000, true);
     options_.run.stop = budget.token();
     const StoppableLimit limit(options_.run.stop);
