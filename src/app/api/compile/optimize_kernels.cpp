@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Shares of the time for kernels: a search for graphs with less work for any kernels; and the end, which
 // proves, writes and measures the whole once more.
-constexpr double kShareOfGraphs = 0.15, kMostOfGraphs = 20, kShareOfEnd = 0.15;
+constexpr double kShareOfGraphs = 0.15, kMostOfGraphs = 30, kShareOfEnd = 0.15;
 // Time for one comparison with the runtime; a clear result takes less. Three seconds are promised; most of
 // the proof compares equal nodes.
 constexpr double kSecondsAfterInterrupt = 1.5;
