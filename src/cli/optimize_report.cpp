@@ -38,7 +38,7 @@ std::string interval_text(const Interval& ns) {
 // "1.25× [1.23, 1.27]", a 95 % interval
 std::string gain_text(const Interval& ratio) {
   if (ratio.high > kWidest * ratio.low)
-    return fmt::format("{:.2f}×, at least {:.2f}×,", ratio.estimate, ratio.low);
+    return fmt::format("{:.2f}× (at least {:.2f}×)", ratio.estimate, ratio.low);
   return fmt::format("{:.2f}× [{:.2f}, {:.2f}]", ratio.estimate, ratio.low, ratio.high);
 }
 

@@ -170,7 +170,7 @@ FeedsForModels found_feeds(const Inputs& inputs, const std::vector<Model>& model
   FeedsRequest request{.sizes = inputs.sizes, .values = inputs.values, .seed = inputs.seed};
   if (!inputs.file.empty()) return take(feeds_from_file(graphs, inputs.file, request));
   if (inputs.feeds) request.given = to_internal(*inputs.feeds);
-  else request.run = run;
+  request.run = run;
   return take(feeds_for(graphs, request));
 }
 

@@ -122,15 +122,11 @@ class JointSearch {
   // The graph without denormal weights, if that is faster: they slow down kernels, too, and cost more than
   // kernels gain.
   isomer::Optimized flush() const {
-    OptimizeOptions like = options_;
-    like.seconds = std::min(kMostOfFlush, kShareOfFlush * options_.seconds);
-    like.inputs.sizes = run_.sizes(model_);
+    OptimizeOptions like = options_of_part(options_, run_.sizes(model_),
+                                           std::min(kMostOfFlush, kShareOfFlush * options_.seconds));
     like.only = {std::string(kDenormals.name)};
     like.strategy = "greedy";
     like.rules.clear();
-    like.plans.clear();
-    like.may_leave_thread = false;
-    like.on_best = {};
     OptimizeRun run(like);
     run.prepare(model_, like.inputs.sizes);
     return run.find(model_.state(), files_.in, scratch_);
@@ -152,16 +148,18 @@ class JointSearch {
     return kept ? confirm_kernels(wanted, std::move(*kept)) : FoundKernels();
   }
 
+  void begin_with(const isomer::Optimized& graph, KernelSearch& wanted) const {
+    wanted.found = run_.to_public(model_, graph).model;
+    wanted.certificate = graph.certificate;
+    if (const auto& ratio = graph.report.ratio)
+      wanted.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
+  }
+
   // Kernels for all that can be compiled, without timing parts of it.
   FoundKernels find_first(const std::optional<isomer::Optimized>& flushed) const {
     KernelSearch wanted = search("first", kShareOfFirst * options_.seconds - run_.spent());
     wanted.is_quick = true;
-    if (flushed) {
-      Optimized shown = run_.to_public(model_, *flushed);
-      wanted.found = shown.model;
-      wanted.certificate = shown.certificate;
-      wanted.ratio = shown.ratio;
-    }
+    if (flushed) begin_with(*flushed, wanted);
     const double start = run_.spent();
     FoundKernels found = find_kernels(wanted);
     found.seconds = run_.spent() - start;
@@ -172,13 +170,10 @@ class JointSearch {
     KernelSearch wanted = search("second", kShareOfKernels * left());
     wanted.sums = first.sums;
     if (is_improved(graph)) {
-      wanted.found = run_.to_public(model_, graph).model;
-      wanted.certificate = graph.certificate;
+      begin_with(graph, wanted);
       wanted.is_for_runtime = std::ranges::any_of(graph.report.steps, [](const auto& step) {
         return step.kind == "fastpath" || step.kind == "bilinear";
       });
-      if (const auto& ratio = graph.report.ratio)
-        wanted.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
     }
     if (!options_.run.stop.stop_requested()) return find_kernels(wanted);
     FoundKernels none;

@@ -61,6 +61,15 @@ constexpr double kShareOfInputs = 0.25;  // of the time, to look for inputs that
 
 }  // namespace
 
+OptimizeOptions options_of_part(OptimizeOptions options, std::vector<std::string> sizes, double seconds) {
+  options.inputs.sizes = std::move(sizes);
+  options.seconds = seconds;
+  options.plans.clear();
+  options.may_leave_thread = false;
+  options.on_best = {};
+  return options;
+}
+
 OptimizeRun::OptimizeRun(const OptimizeOptions& options)
     : options_(options), limit_(options.run.stop, checked_seconds(options.seconds)) {
   request_.seconds = checked_seconds(options.seconds);

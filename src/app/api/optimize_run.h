@@ -52,4 +52,7 @@ class OptimizeRun {
   std::vector<std::string> shapes_;  // of inputs that were found; none: as given
 };
 
+// For a search that is a part of another one.
+OptimizeOptions options_of_part(OptimizeOptions options, std::vector<std::string> sizes, double seconds);
+
 }  // namespace isomer::api

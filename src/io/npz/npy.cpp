@@ -52,7 +52,7 @@ class HeaderParser {
   Result<Header> parse() {
     if (!eat('{')) return malformed();
     while (!eat('}')) {
-      const auto key = quote();
+      const auto key = read_quoted();
       if (!key || !eat(':')) return malformed();
       if (*key == "descr") ISOMER_TRY_DO(read_dtype());
       else if (*key == "fortran_order") ISOMER_TRY_DO(read_order());
@@ -86,7 +86,7 @@ class HeaderParser {
     return true;
   }
 
-  std::optional<std::string_view> quote() {
+  std::optional<std::string_view> read_quoted() {
     skip_space();
     if (rest_.empty() || (rest_.front() != '\'' && rest_.front() != '"')) return std::nullopt;
     const auto end = rest_.find(rest_.front(), 1);
@@ -97,7 +97,7 @@ class HeaderParser {
   }
 
   Status read_dtype() {
-    const auto descr = quote();
+    const auto descr = read_quoted();
     if (!descr) return Error{"structured dtypes are not supported"};
     const auto matches = [&](const auto& entry) {
       const std::string_view known = entry.second;

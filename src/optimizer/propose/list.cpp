@@ -6,7 +6,7 @@
 #include <map>
 
 #include "optimizer/propose/by_rule/generated.h"
-#include "optimizer/propose/float_twin.h"
+#include "optimizer/propose/float32_view.h"
 
 namespace isomer {
 
@@ -53,9 +53,9 @@ void drop_what_others_do(std::vector<Proposal>& list) {
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options,
                       const rules::RuleBook* user_rules, std::map<std::string, double>* seconds) {
   Proposals out;
-  const auto twin = FloatTwin::of(graph, inference);
-  const Graph& seen = twin ? twin->graph() : graph;
-  const Inference& known = twin ? twin->inference() : inference;
+  const auto view = Float32View::of(graph, inference);
+  const Graph& seen = view ? view->graph() : graph;
+  const Inference& known = view ? view->inference() : inference;
   const bool is_further =
       options.relaxed || std::ranges::all_of(proposers(), [&](const Proposer* p) {
         return p->kind != Kind::Default || p->propose == nullptr || is_left_out(*p, options);
@@ -72,7 +72,7 @@ Proposals propose_all(const Graph& graph, const Inference& inference, const Prop
     if (seconds != nullptr)
       (*seconds)[std::string(proposer->name)] +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (Proposal& p : found.list) out.list.push_back(twin ? twin->translate(std::move(p)) : std::move(p));
+    for (Proposal& p : found.list) out.list.push_back(view ? view->translate(std::move(p)) : std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));
   }
   if (!options.relaxed && !options.any_price) drop_what_others_do(out.list);

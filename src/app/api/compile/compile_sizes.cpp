@@ -106,6 +106,7 @@ class SizedOperators {
   void try_open_in_time(SizedLibrary& library, const std::vector<Judged>& given);
   std::vector<Judged> judge_sizes(const SizedLibrary& library, bool with_open);
   void take_fast(const SizedLibrary& library, const std::vector<Judged>& given);
+  Candidate without_model(const SizedLibrary& library) const;
   Candidate with_model(const SizedLibrary& library, const std::vector<bool>& taken, bool with_open) const;
   bool has_new_errors(const Sized& sized) const;
   Judged judge(Candidate joined, Sized& at, const std::vector<std::string>& sizes, bool has_new_errors);
@@ -157,11 +158,16 @@ void SizedOperators::find_at_each_size() {
   }
 }
 
+Candidate SizedOperators::without_model(const SizedLibrary& library) const {
+  Candidate out = library.compiled();
+  out.sums = taken_[0]->search.best().sums;
+  return out;
+}
+
 Candidate SizedOperators::with_model(const SizedLibrary& library, const std::vector<bool>& taken,
                                      bool with_open) const {
-  Candidate out = library.compiled();
+  Candidate out = without_model(library);
   out.model = library.choose(taken, with_open);
-  out.sums = taken_[0]->search.best().sums;
   return out;
 }
 
@@ -273,8 +279,7 @@ std::vector<Judged> SizedOperators::judge_sizes(const SizedLibrary& library, boo
 void SizedOperators::take_fast(const SizedLibrary& library, const std::vector<Judged>& given) {
   std::vector<Sized*> fast;
   std::vector<bool> is_fast;
-  const std::vector<bool> all(library.has_given() ? taken_.size() : 0, true);
-  const Candidate joined = with_model(library, all, is_open_);
+  const Candidate joined = without_model(library);
   for (std::size_t k = 0; k < taken_.size(); ++k) {
     Sized& sized = *taken_[k];
     const Judged& found = given[k];

@@ -11,6 +11,7 @@
 #include "app/api/compile/compiled_report.h"
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
+#include "app/api/optimize_run.h"
 #include "app/api/stopwatch.h"
 #include "app/inputs/size_sets.h"
 #include "app/optimize/guard.h"
@@ -135,14 +136,10 @@ class KernelRun {
       extras_.skips_given = true;
       return;
     }
-    OptimizeOptions like = search_.options;
-    like.seconds = std::min(kMostOfGraphs, kShareOfGraphs * search_.seconds);
+    OptimizeOptions like = options_of_part(search_.options, search_.sizes,
+                                           std::min(kMostOfGraphs, kShareOfGraphs * search_.seconds));
     like.judge = search_.is_quick ? isomer::api::Judge::Nodes : isomer::api::Judge::Cost;
     like.without.insert(like.without.end(), {"fastpath", "bilinear"});
-    like.inputs.sizes = search_.sizes;
-    like.may_leave_thread = false;
-    like.plans.clear();
-    like.on_best = {};
     like.run.stop = options_.run.stop;
     try {
       Optimized less = optimize(search_.model, like);

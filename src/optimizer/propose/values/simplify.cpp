@@ -110,7 +110,7 @@ class Simplifier {
   }
 
   // Weights that are stored in 16 bits and computed with in more: folded, the file would be twice as large.
-  // Runtimes fold such a cast when they load a model, and proposers look through it (float_twin.h).
+  // Runtimes fold such a cast when they load a model, and proposers look through it (float32_view.h).
   bool is_stored_narrow(const Node& node) const {
     if (node.op != "Cast" || !node.domain.empty()) return false;
     const auto stored = known_constant(graph_, node.inputs[0]);

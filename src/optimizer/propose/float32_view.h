@@ -13,11 +13,11 @@ namespace isomer {
 
 bool is_half(ElementType type);  // Float16, BFloat16
 
-class FloatTwin {
+class Float32View {
  public:
   // nullopt: the graph has no 16-bit floats, or there is no such graph of float32 (a subgraph's types are
   // not to be changed, say).
-  static std::optional<FloatTwin> of(const Graph& graph, const Inference& inference);
+  static std::optional<Float32View> of(const Graph& graph, const Inference& inference);
 
   // Values have the names, and nodes the order, that they have in the graph itself.
   const Graph& graph() const { return graph_; }
@@ -28,7 +28,7 @@ class FloatTwin {
   Proposal translate(Proposal proposal) const;
 
  private:
-  FloatTwin() = default;
+  Float32View() = default;
   std::optional<ElementType> width_of(const std::vector<std::string>& names, const Graph& program) const;
   Graph with_casts(const Graph& program, const std::string& output) const;
   Graph given_;

@@ -1,4 +1,4 @@
-#include "optimizer/propose/float_twin.h"
+#include "optimizer/propose/float32_view.h"
 
 #include <algorithm>
 #include <map>
@@ -110,8 +110,8 @@ std::set<std::string> border_values(const Graph& graph, const Inference& inferen
 
 bool is_half(ElementType type) { return type == ElementType::Float16 || type == ElementType::BFloat16; }
 
-std::optional<FloatTwin> FloatTwin::of(const Graph& graph, const Inference& inference) {
-  FloatTwin out;
+std::optional<Float32View> Float32View::of(const Graph& graph, const Inference& inference) {
+  Float32View out;
   for (const NodeId id : graph.order())
     for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)
       if (const ElementType type = inference.of({id, k}).type; is_half(type))
@@ -144,8 +144,8 @@ std::optional<FloatTwin> FloatTwin::of(const Graph& graph, const Inference& infe
 }
 
 // The one width of all 16-bit floats that a program reads or is to give; nullopt: there is none, or two.
-std::optional<ElementType> FloatTwin::width_of(const std::vector<std::string>& names,
-                                               const Graph& program) const {
+std::optional<ElementType> Float32View::width_of(const std::vector<std::string>& names,
+                                                 const Graph& program) const {
   std::set<ElementType> found;
   const auto note = [&](const std::string& name) {
     if (const auto at = halves_.find(name); at != halves_.end()) found.insert(at->second);
@@ -156,7 +156,7 @@ std::optional<ElementType> FloatTwin::width_of(const std::vector<std::string>& n
 }
 
 // The program with casts of the values that it uses as constants.
-Graph FloatTwin::with_casts(const Graph& program, const std::string& output) const {
+Graph Float32View::with_casts(const Graph& program, const std::string& output) const {
   const auto is_cast = [&](const Value& v) { return casts_.contains(program.name_of(v)); };
   if (std::ranges::none_of(program.inputs(), is_cast)) return program;
   ProgramBuilder names(given_, output + ".cast");
@@ -189,7 +189,7 @@ Graph FloatTwin::with_casts(const Graph& program, const std::string& output) con
   return out;
 }
 
-Proposal FloatTwin::translate(Proposal proposal) const {
+Proposal Float32View::translate(Proposal proposal) const {
   Claim& claim = proposal.claim;
   if (const auto type = width_of(claim.outputs, claim.after)) claim.after = with_width(claim.after, *type);
   if (!casts_.empty() && !claim.outputs.empty()) claim.after = with_casts(claim.after, claim.outputs[0]);

@@ -1,4 +1,4 @@
-#include "optimizer/propose/float_twin.h"
+#include "optimizer/propose/float32_view.h"
 
 #include <set>
 
@@ -53,26 +53,26 @@ std::string after(const std::string& proposer, const Graph& graph) {
   return folded.ok() ? operators(*folded) : folded.error().message;
 }
 
-TEST(FloatTwin, IsThereOnlyForHalves) {
+TEST(Float32View, IsThereOnlyForHalves) {
   const Graph plain = program(kBranches);
-  EXPECT_FALSE(FloatTwin::of(plain, *infer(plain)).has_value());
+  EXPECT_FALSE(Float32View::of(plain, *infer(plain)).has_value());
   const Graph halves = in_width(program(kBranches), ElementType::Float16);
-  const auto twin = FloatTwin::of(halves, *infer(halves));
-  ASSERT_TRUE(twin.has_value());
-  for (const NodeId id : twin->graph().order())
-    EXPECT_EQ(twin->inference().of({id, 0}).type, ElementType::Float) << twin->graph().node(id).outputs[0];
+  const auto view = Float32View::of(halves, *infer(halves));
+  ASSERT_TRUE(view.has_value());
+  for (const NodeId id : view->graph().order())
+    EXPECT_EQ(view->inference().of({id, 0}).type, ElementType::Float) << view->graph().node(id).outputs[0];
 }
 
-TEST(FloatTwin, BranchesAreOneConvolutionInAnyWidth) {
+TEST(Float32View, BranchesAreOneConvolutionInAnyWidth) {
   for (const ElementType type : {ElementType::Float, ElementType::Float16, ElementType::BFloat16})
     EXPECT_EQ(after("collapse", in_width(program(kBranches), type)), "Conv Relu") << name(type);
 }
 
 // Numbers that a proposer writes have the width of the others; sizes of a Resize are float32 in any model.
-TEST(FloatTwin, GivesNewNumbersTheModelsWidth) {
+TEST(Float32View, GivesNewNumbersTheModelsWidth) {
   const Graph graph = in_width(program(kBranches), ElementType::Float16);
-  const auto twin = FloatTwin::of(graph, *infer(graph));
-  ASSERT_TRUE(twin.has_value());
+  const auto view = Float32View::of(graph, *infer(graph));
+  ASSERT_TRUE(view.has_value());
   const std::string text =
       "agraph (float[1,4,9,9] x) => (float[1,4,18,18] z) <float[4] s = {1, 1, 2, 2}, float[1] k = {0.5}, "
       "int64[1] n = {4}> {\n"
@@ -81,7 +81,7 @@ TEST(FloatTwin, GivesNewNumbersTheModelsWidth) {
                        .what = {},
                        .claim = {.inputs = {"x"}, .outputs = {"y"}, .after = program(text)},
                        .folds = {}};
-  const Graph made = twin->translate(given).claim.after;
+  const Graph made = view->translate(given).claim.after;
   const auto type_of = [&](const std::string& name) {
     return made.node(testing::value_named(made, name).node).tensor.type();
   };
@@ -94,11 +94,11 @@ TEST(FloatTwin, GivesNewNumbersTheModelsWidth) {
 }
 
 // What reads no 16-bit floats is left as it is.
-TEST(FloatTwin, LeavesOtherWidthsAlone) {
+TEST(Float32View, LeavesOtherWidthsAlone) {
   Graph graph =
       program("agraph (float[3] x, float16[3] h) => (float[3] y, float16[3] z) {\ny = Exp(x)\nz = Exp(h)}");
-  const auto twin = FloatTwin::of(graph, *infer(graph));
-  ASSERT_TRUE(twin.has_value());
+  const auto view = Float32View::of(graph, *infer(graph));
+  ASSERT_TRUE(view.has_value());
   const auto type_of = [&](const std::string& in, const std::string& out) {
     const Proposal given{
         .kind = "test",
@@ -108,7 +108,7 @@ TEST(FloatTwin, LeavesOtherWidthsAlone) {
                   .after = program("agraph (float[3] " + in +
                                    ") => (float[3] t) <float[1] k = {2}> {\nt = Mul(" + in + ", k)}")},
         .folds = {}};
-    const Graph made = twin->translate(given).claim.after;
+    const Graph made = view->translate(given).claim.after;
     return made.node(testing::value_named(made, "k").node).tensor.type();
   };
   EXPECT_EQ(type_of("x", "y"), ElementType::Float);
@@ -124,7 +124,7 @@ Graph widened(const Graph& graph) {
 }
 
 // Weights that are stored in 16 bits and cast are constants to proposers; what is folded of them is float32.
-TEST(FloatTwin, LooksThroughCastsOfWeights) {
+TEST(Float32View, LooksThroughCastsOfWeights) {
   const Graph graph = widened(in_width(program(kBranches), ElementType::Float16));
   EXPECT_EQ(operators(graph), "Cast Cast Conv Cast Conv Add Add Relu Cast");
   EXPECT_EQ(after("collapse", graph), "Cast Conv Relu Cast");
