@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "kernel/prove/facts.h"
 #include "model/graph/constant.h"
@@ -142,24 +143,67 @@ std::string question(const Graph& a, const Graph& b, const ProveOptions& options
   return out + fmt::format("{} {}", options.sets, options.field);
 }
 
-Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& options) {
-  const std::string key = question(a, b, options);
-  if (const auto known = proved_.find(key); known != proved_.end()) {
-    ++hits_;
-    return known->second;
+struct ProofCache::Question {
+  Question(const Graph& a, const Graph& b, const ProveOptions& options)
+      : text(question(a, b, options)),
+        effort(text + fmt::format(" {} {} {} {}", options.key, options.refute != nullptr,
+                                  options.budget.set_operations, options.attempt.value_or(-1))) {}
+  std::string text, effort;
+};
+
+ProofCache::Known* ProofCache::find(const Question& question) {
+  for (const std::string* key : {&question.text, &question.effort})
+    if (const auto known = known_.find(*key); known != known_.end()) return &known->second;
+  return nullptr;
+}
+
+// Under the lock, but for the proof itself.
+ProofCache::Known ProofCache::answer(std::unique_lock<std::mutex>& lock, const Question& question,
+                                     const Graph& a, const Graph& b, const ProveOptions& options,
+                                     bool is_counted) {
+  const auto close = [&] {
+    lock.lock();
+    open_.erase(question.text);
+    answered_.notify_all();
+  };
+  open_.insert(question.text);
+  lock.unlock();
+  Known out{NotDecided{}, is_counted};
+  try {
+    out.verdict = prove_equal(a, b, options);
+  } catch (...) {
+    close();
+    throw;
   }
-  const std::string effort = key + fmt::format(" {} {} {} {}", options.key, options.refute != nullptr,
-                                               options.budget.set_operations, options.attempt.value_or(-1));
-  if (const auto known = undecided_.find(effort); known != undecided_.end()) {
-    ++hits_;
-    return known->second;
+  close();
+  const bool is_whole = options.stop == nullptr || !*options.stop;
+  if (std::holds_alternative<Proved>(out.verdict)) known_.emplace(question.text, out);
+  else if (std::holds_alternative<NotDecided>(out.verdict) && is_whole) known_.emplace(question.effort, out);
+  return out;
+}
+
+Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& options) {
+  constexpr std::chrono::milliseconds kGlance(10);
+  const Question question(a, b, options);
+  std::unique_lock lock(mutex_);
+  while (open_.contains(question.text)) {
+    if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
+    answered_.wait_for(lock, kGlance);
+  }
+  if (Known* known = find(question)) {
+    ++(known->is_counted ? hits_ : attempts_);
+    known->is_counted = true;
+    return known->verdict;
   }
   ++attempts_;
-  const Verdict verdict = prove_equal(a, b, options);
-  if (const auto* proof = std::get_if<Proved>(&verdict)) proved_.emplace(key, *proof);
-  const bool is_whole = options.stop == nullptr || !*options.stop;
-  if (const auto* why = std::get_if<NotDecided>(&verdict); why && is_whole) undecided_.emplace(effort, *why);
-  return verdict;
+  return answer(lock, question, a, b, options, true).verdict;
+}
+
+std::optional<Verdict> ProofCache::prove_ahead(const Graph& a, const Graph& b, const ProveOptions& options) {
+  const Question question(a, b, options);
+  std::unique_lock lock(mutex_);
+  if (open_.contains(question.text) || find(question) != nullptr) return std::nullopt;
+  return answer(lock, question, a, b, options, false).verdict;
 }
 
 }  // namespace isomer

@@ -7,13 +7,18 @@
 // numbers of larger constants. Keys are compared in full, never by digest.
 #pragma once
 
+#include <condition_variable>
 #include <map>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "kernel/prove/prove.h"
 
 namespace isomer {
 
+// Several threads may use it: what one of them is proving, no other one proves.
 class ProofCache {
  public:
   // As prove_equal. Proofs are kept, and what was not decided within this budget.
@@ -22,12 +27,26 @@ class ProofCache {
     return
         [this](const Graph& a, const Graph& b, const ProveOptions& options) { return prove(a, b, options); };
   }
+  // The same before `prove` is called; nullopt: the answer is known, or another thread is proving it.
+  std::optional<Verdict> prove_ahead(const Graph& a, const Graph& b, const ProveOptions& options);
+  // They count calls of `prove`: what was proved ahead does not change them.
   std::size_t hits() const { return hits_; }
   std::size_t attempts() const { return attempts_; }  // questions that were not answered before
 
  private:
-  std::map<std::string, Proved> proved_;
-  std::map<std::string, NotDecided> undecided_;
+  struct Question;
+  struct Known {
+    Verdict verdict;
+    bool is_counted = false;  // `prove` has returned it
+  };
+  Known* find(const Question& question);
+  Known answer(std::unique_lock<std::mutex>& lock, const Question& question, const Graph& a, const Graph& b,
+               const ProveOptions& options, bool is_counted);
+
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::map<std::string, Known> known_;  // proofs by question; what was not decided by question and effort
+  std::set<std::string> open_;          // questions that a thread is proving
   std::size_t hits_ = 0, attempts_ = 0;
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <vector>
+
 #include "kernel/prove/refute.h"
 #include "model/graph/testing.h"
 
@@ -36,6 +39,34 @@ TEST(ProofCache, AsksOnceWhatItCouldNotDecide) {
   EXPECT_EQ(cache.hits(), 1u);
   // A caller that requests a counterexample gets one.
   EXPECT_TRUE(std::holds_alternative<Refuted>(cache.prove(a, b, {.refute = find_counterexample})));
+}
+
+TEST(ProofCache, CountsWhatWasProvedAheadAsAskedOnce) {
+  const std::string head = "agraph (float[3] x, float[3] y) => (float[3] z) {";
+  const Graph a = program(head + "z = Add(x, y)}"), b = program(head + "z = Add(y, x)}");
+  ProofCache cache;
+  EXPECT_TRUE(std::holds_alternative<Proved>(cache.prove_ahead(a, b, {}).value_or(NotDecided{})));
+  EXPECT_FALSE(cache.prove_ahead(a, b, {}).has_value());
+  EXPECT_EQ(cache.attempts() + cache.hits(), 0u);
+  for (int k = 0; k < 2; ++k) EXPECT_TRUE(std::holds_alternative<Proved>(cache.prove(a, b)));
+  EXPECT_EQ(cache.attempts(), 1u);
+  EXPECT_EQ(cache.hits(), 1u);
+}
+
+TEST(ProofCache, AsksOnceForSeveralThreads) {
+  const std::string head =
+      "agraph (float[n,k] x, float[k,m] y, float[n,m] b) => (float[n,m] z) {t = MatMul(x, y)\n";
+  const Graph a = program(head + "z = Add(t, b)}"), b = program(head + "z = Add(b, t)}");
+  ProofCache cache;
+  constexpr std::size_t kThreads = 4;
+  std::vector<Verdict> found(kThreads, NotDecided{});
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t k = 0; k < kThreads; ++k) threads.emplace_back([&, k] { found[k] = cache.prove(a, b); });
+  }
+  for (const Verdict& verdict : found) EXPECT_TRUE(std::holds_alternative<Proved>(verdict)) << text(verdict);
+  EXPECT_EQ(cache.attempts(), 1u);
+  EXPECT_EQ(cache.hits(), kThreads - 1);
 }
 
 TEST(ProofCache, DoesNotMixUpInputs) {

@@ -8,6 +8,7 @@
 #include "optimizer/facts/nodes_saved.h"
 #include "optimizer/facts/site.h"
 #include "optimizer/propose/list.h"
+#include "optimizer/search/prove_ahead.h"
 #include "runtime/engines/runtime.h"
 
 namespace isomer {
@@ -76,8 +77,15 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
   const double least_left =
       context_.trials && scope_ == Scope::Model ? context_.options.seconds_left() * (1 - kShareOfProofs) : 0;
   was_cut_short_ = false;
-  for (const Proposal& p : proposals) {
-    const std::string key = scope_ == Scope::Model ? key_of(p) : "";
+  const auto seen_as = [&](const Proposal& p) { return scope_ == Scope::Model ? key_of(p) : ""; };
+  std::vector<const Proposal*> open = pointers_to(proposals);
+  std::erase_if(open, [&](const Proposal* p) { return seen_.contains(seen_as(*p)); });
+  ProveAhead ahead(open,
+                   [&](const Proposal& p, const std::atomic<bool>& stop) { prove_ahead(maker, p, stop); });
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    const Proposal& p = *open[k];
+    ahead.reach(k);
+    const std::string key = seen_as(p);
     if (seen_.contains(key)) continue;
     was_cut_short_ = !out.empty() && context_.options.seconds_left() < least_left;
     if (was_cut_short_ || context_.is_over()) break;
@@ -122,11 +130,39 @@ std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Prop
   }
   const std::int64_t start = now_ns();
   auto step = maker.prove(proposal);
-  if (now_ns() - start < kSlowNs || context_.options.seconds_left() <= 0) return step;
+  if (context_.options.seconds_left() > 0) keep_slow(key, start, step);
+  return step;
+}
+
+void Moves::prove_ahead(const StepMaker& maker, const Proposal& proposal,
+                        const std::atomic<bool>& stop) const {
+  if (!proposal.widens.empty() || proposal.claim.outputs.empty()) return;
+  Proposal known = proposal;
+  std::string key;
+  if (proposal.kind != "simplify") {
+    key = memory_.key(maker.piece(), proposal.claim);
+    const ProofMemory::Hint hint = memory_.find(key);
+    if (hint.refusal) return;
+    if (hint.attempt) known.claim.attempt = hint.attempt;
+  }
+  bool is_new = false;
+  const ProofSource ask = [&](const Graph& a, const Graph& b, ProveOptions options) -> Verdict {
+    options.stop = &stop;
+    const auto verdict = context_.proofs.prove_ahead(a, b, options);
+    is_new = verdict.has_value();
+    return verdict.value_or(NotDecided{"another thread proves it"});
+  };
+  const std::int64_t start = now_ns();
+  const auto step = maker.prove(known, ask);
+  if (is_new && !stop && !known.claim.attempt) keep_slow(key, start, step);
+}
+
+void Moves::keep_slow(const std::string& key, std::int64_t start,
+                      const std::variant<Step, std::string>& step) const {
+  if (now_ns() - start < kSlowNs) return;
   if (const auto* taken = std::get_if<Step>(&step); taken && !taken->claims.empty())
     memory_.keep_attempt(key, taken->claims.front().proof().attempt);
   else if (const auto* why = std::get_if<std::string>(&step)) memory_.keep_refusal(key, *why);
-  return step;
 }
 
 Result<Draft> Moves::simplified(Draft draft) {

@@ -34,6 +34,10 @@ class Moves {
  private:
   bool learn_from(const Workpiece& piece, const Proposals& found);  // whether anything is new of the machine
   std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
+  // For several threads.
+  void prove_ahead(const StepMaker& maker, const Proposal& proposal, const std::atomic<bool>& stop) const;
+  void keep_slow(const std::string& key, std::int64_t start,
+                 const std::variant<Step, std::string>& step) const;
   SearchContext& context_;
   ProofMemory memory_{context_.options.cache, context_.options.seed};
   Scope scope_;

@@ -68,7 +68,7 @@ std::uintmax_t bytes_of_constants(const Graph& graph) {
   return out;
 }
 
-std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const {
+std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal, const ProofSource& ask) const {
   Step step{.proposal = proposal,
             .claims = {},
             .region = {},
@@ -84,7 +84,7 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
       return "ONNX Runtime may not load the model with these constants";
     return step;
   }
-  auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, proofs_.source());
+  auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, ask);
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));
   auto region = piece_.region(claim.inputs, claim.outputs);

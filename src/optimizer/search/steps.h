@@ -70,7 +70,10 @@ class StepMaker {
 
   const Workpiece& piece() const { return piece_; }
   // The step, proved; or why not.
-  std::variant<Step, std::string> prove(const Proposal& proposal) const;
+  std::variant<Step, std::string> prove(const Proposal& proposal) const {
+    return prove(proposal, proofs_.source());
+  }
+  std::variant<Step, std::string> prove(const Proposal& proposal, const ProofSource& ask) const;
   // The draft with these steps, as many as go together: a step whose region another one has taken, or that
   // would close a circle, is left out.
   Draft with(const Draft& draft, const std::vector<const Step*>& steps);

@@ -157,6 +157,7 @@ bool TimingCache::reconnect_after(int code) {
 }
 
 std::optional<TimingSamples> TimingCache::find(const TimingKey& key) {
+  const std::scoped_lock alone(one_at_a_time_);
   if (!database_) return std::nullopt;
   const std::string text = key.text(), digest = digest_of(text);
   sqlite3_stmt* statement = database_->find;
@@ -177,6 +178,7 @@ std::optional<TimingSamples> TimingCache::find(const TimingKey& key) {
 
 bool TimingCache::store(const TimingKey& key, const TimingSamples& samples) {
   const std::string text = key.text(), digest = digest_of(text), bytes = to_bytes(samples);
+  const std::scoped_lock alone(one_at_a_time_);
   for (const bool is_last : {false, true}) {
     if (!database_) return false;
     sqlite3_stmt* statement = database_->store;
@@ -196,6 +198,7 @@ bool TimingCache::store(const TimingKey& key, const TimingSamples& samples) {
 }
 
 std::optional<std::string> TimingCache::note(const std::string& key) {
+  const std::scoped_lock alone(one_at_a_time_);
   if (!database_) return std::nullopt;
   sqlite3_stmt* statement = nullptr;
   std::optional<std::string> found;
@@ -211,6 +214,7 @@ std::optional<std::string> TimingCache::note(const std::string& key) {
 }
 
 bool TimingCache::keep_note(const std::string& key, const std::string& text) {
+  const std::scoped_lock alone(one_at_a_time_);
   if (!database_) return false;
   sqlite3_stmt* statement = nullptr;
   int code = sqlite3_prepare_v2(database_->handle, "INSERT OR REPLACE INTO note VALUES(?, ?, ?)", -1,
@@ -236,6 +240,7 @@ std::uint64_t TimingCache::bytes() const {
 }
 
 void TimingCache::shrink_to(std::uint64_t bytes) {
+  const std::scoped_lock alone(one_at_a_time_);
   constexpr int kRounds = 20;  // a quarter of all goes in each
   for (int round = 0; database_ && round<kRounds&& this->bytes()> bytes; ++round) {
     const bool is_done =
@@ -252,6 +257,7 @@ void TimingCache::shrink_to(std::uint64_t bytes) {
 }
 
 std::size_t TimingCache::size() {
+  const std::scoped_lock alone(one_at_a_time_);
   return database_ ? static_cast<std::size_t>(database_->ask("SELECT count(*) FROM timing").second) : 0;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,7 @@ class TimingCache {
   bool reconnect_after(int code);   // true: there is a fresh file to try again with
   void set_aside(const char* why);  // under the lock
 
+  std::mutex one_at_a_time_;
   std::string path_, trouble_;
   std::unique_ptr<Database> database_;  // null: nothing is kept
 };
