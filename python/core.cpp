@@ -114,6 +114,16 @@ void bind_options(nb::module_& m) {
       .def_rw("cache", &B::cache);
 
   using E = api::ExploreOptions;
+  nb::enum_<api::Objective>(m, "Objective")
+      .value("latency", api::Objective::Latency)
+      .value("load_time", api::Objective::LoadTime)
+      .value("memory", api::Objective::Memory)
+      .value("size", api::Objective::Size)
+      .value("energy", api::Objective::Energy);
+  nb::enum_<api::ExploreMode>(m, "ExploreMode")
+      .value("fast", api::ExploreMode::Fast)
+      .value("mixed", api::ExploreMode::Mixed)
+      .value("full", api::ExploreMode::Full);
   share(nb::class_<E>(m, "ExploreOptions"))
       .def(nb::init<>())
       .def_rw("objective", &E::objective)

@@ -60,8 +60,34 @@ struct Optimized {
   Model model;                         // the one that was given, if it is unchanged
   std::string certificate = {};        // for `check` and for the program isomer-check
   std::optional<Interval> ratio = {};  // latency(before) / latency(after), if it was measured
-  bool leaves_thread = false;          // see OptimizeOptions::may_leave_thread
-  std::string json = {};               // what `isomer optimize --json` prints
+  struct AtSize {
+    std::string size;  // "x=1x3x224x224"
+    Interval ratio;
+  };
+  std::vector<AtSize> sizes = {};  // of several sizes, each that was measured; the first has `ratio`
+  struct Side {
+    std::uint64_t nodes = 0, bytes = 0;           // bytes: of the file and its weights; 0: it is no file
+    std::optional<Interval> latency_ns = {};      // of one run; nullopt: not measured
+    std::optional<std::int64_t> peak_bytes = {};  // the most memory that it used
+    std::optional<double> error = {};  // of rounding, against float64; a share of the largest value
+  };
+  Side before = {}, after = {};  // the model that was given, and the result
+  struct Change {
+    std::string kind, words;           // the proposer's name; what became what
+    int places = 0, fewer_nodes = 0;   // places: of equal changes
+    std::optional<double> ratio = {};  // speedup of one of them, measured alone
+  };
+  std::vector<Change> changes = {};  // empty if it is unchanged
+  std::uint64_t flushed = 0;         // denormal numbers of weights that are zero in the result
+  struct Advice {
+    std::string option, value, why;  // an option of the runtime
+    Interval ratio;                  // speedup of the given model with it
+  };
+  std::vector<Advice> advice = {};
+  enum class StoppedBy : int { Done = 0, Budget = 1, Interrupt = 2 } stopped_by = StoppedBy::Done;
+  double seconds = 0;          // of all of it
+  bool leaves_thread = false;  // see OptimizeOptions::may_leave_thread
+  std::string json = {};       // what `isomer optimize --json` prints: all this, and how the search went
 };
 ISOMER_API Optimized optimize(const Model& model, const OptimizeOptions& options = {});
 

@@ -30,14 +30,21 @@ struct ProveOptions {
 
 struct Proof {
   Verdict verdict = Verdict::Undecided;
-  std::string why = {};          // the reason if it is not proved
-  int rounded_constants = 0;     // if it is proved: constants of b that are a's but for rounding
-  std::uint64_t flushed = 0;     // if it is proved: denormal numbers of a's constants that are zero in b
-  bool by_position = false;      // outputs were matched by position
-  int sizes_from = 0;            // open sizes are taken to be at least this
-  std::string certificate = {};  // if it is, for `check`
-  Tensors counterexample = {};   // feeds on which the models differ, if it is refuted and some were found
-  std::string json = {};         // what `isomer prove --json` prints
+  std::string why = {};  // the reason if it is not proved
+  struct Output {
+    std::string a, b;  // its names
+    Verdict verdict = Verdict::Undecided;
+    std::string why = {};  // the reason if it is not proved
+  };
+  std::vector<Output> outputs = {};
+  std::string first_difference = {};  // the nodes where the models part, if it is not proved
+  int rounded_constants = 0;          // if it is proved: constants of b that are a's but for rounding
+  std::uint64_t flushed = 0;          // if it is proved: denormal numbers of a's constants that are zero in b
+  bool by_position = false;           // outputs were matched by position
+  int sizes_from = 0;                 // open sizes are taken to be at least this
+  std::string certificate = {};       // if it is, for `check`
+  Tensors counterexample = {};  // feeds on which the models differ, if it is refuted and some were found
+  std::string json = {};        // what `isomer prove --json` prints
 };
 // Inputs are matched by name; outputs, too, if both models have the same names of them, else by position.
 ISOMER_API Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options = {});

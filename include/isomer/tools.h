@@ -93,11 +93,24 @@ ISOMER_API GateReport gate(const Model& base, const Model& candidate, const Gate
 
 // ---- Which of the runtime's own passes and settings help a model
 
+enum class Objective : int {
+  Latency = 0,
+  LoadTime = 1,  // a model with the runtime's passes done and its weights mapped
+  Memory = 2,    // at most in use
+  Size = 3,      // of the model that the runtime writes
+  Energy = 4,    // by the processor's counter if it may be read, else CPU time
+};
+enum class ExploreMode : int {
+  Fast = 0,   // all passes that help alone, together
+  Mixed = 1,  // one after the other, while it helps
+  Full = 2,   // all subsets of the five that help most, then as Mixed
+};
+
 struct ExploreOptions {
-  std::string objective = "latency";  // load-time, memory, size, energy
-  std::string mode = "mixed";         // fast, full
-  double seconds = 5;                 // of one trial, at most; the last comparison may take four times that
-  double min_gain = 1.02;             // less is no gain
+  Objective objective = Objective::Latency;
+  ExploreMode mode = ExploreMode::Mixed;
+  double seconds = 5;      // of one trial, at most; the last comparison may take four times that
+  double min_gain = 1.02;  // less is no gain
   Clock clock = Clock::Auto;
   bool control = false;                // only passes that change nothing: what is found then is noise
   std::filesystem::path records = {};  // what was found so far, for a run that goes on; "": not kept

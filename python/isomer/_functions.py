@@ -69,6 +69,18 @@ def _clock(name: str) -> _core.Clock:
     return getattr(_core.Clock, name)
 
 
+def _objective(name: str) -> _core.Objective:
+    if name not in ("latency", "load-time", "memory", "size", "energy"):
+        raise ValueError(f"objective is latency, load-time, memory, size or energy, not {name!r}")
+    return getattr(_core.Objective, name.replace("-", "_"))
+
+
+def _explore_mode(name: str) -> _core.ExploreMode:
+    if name not in ("fast", "mixed", "full"):
+        raise ValueError(f"mode is fast, mixed or full, not {name!r}")
+    return getattr(_core.ExploreMode, name)
+
+
 class OptimizeOptions(TypedDict, total=False):
     """The options of `optimize`, for type checkers."""
 
@@ -471,7 +483,7 @@ def explore(
     True
     """
     options = _core.ExploreOptions()
-    plain = {"objective": objective, "mode": mode, "this_machine": this_machine, "seconds": seconds, "prove_seconds": budget_seconds(budget),
+    plain = {"objective": _objective(objective), "mode": _explore_mode(mode), "this_machine": this_machine, "seconds": seconds, "prove_seconds": budget_seconds(budget),
              "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(shape), "values": value_texts(value)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)

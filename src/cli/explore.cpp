@@ -25,9 +25,23 @@ struct ExploreCommand {
   std::filesystem::path model, configuration, report;
   api::ExploreOptions options;
   RuntimeRequest runtime;
-  std::string clock = "auto", budget = "1m";
+  std::string objective = "latency", mode = "mixed", clock = "auto", budget = "1m";
   LiveRequest live;
 };
+
+api::Objective objective_named(const std::string& name) {
+  return name == "load-time" ? api::Objective::LoadTime
+         : name == "memory"  ? api::Objective::Memory
+         : name == "size"    ? api::Objective::Size
+         : name == "energy"  ? api::Objective::Energy
+                             : api::Objective::Latency;
+}
+
+api::ExploreMode mode_named(const std::string& name) {
+  return name == "fast"   ? api::ExploreMode::Fast
+         : name == "full" ? api::ExploreMode::Full
+                          : api::ExploreMode::Mixed;
+}
 
 std::string interval_text(const Json& measured) {
   if (measured.is_null()) return "";
@@ -83,6 +97,8 @@ Result<Reply> explore(const ExploreCommand& request) {
   api::ExploreOptions options = request.options;
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   options.run.runtime = runtimes.front();
+  options.objective = objective_named(request.objective);
+  options.mode = mode_named(request.mode);
   options.clock = clock_named(request.clock);
   ISOMER_TRY(options.prove_seconds, seconds_of(request.budget));
   const api::Model model = api::load(request.model);
@@ -110,7 +126,7 @@ void add_explore(CLI::App& app, Chosen& chosen) {
       "explore", "Find the fastest ONNX Runtime settings for a model, or a version of it that loads faster");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   command
-      ->add_option("--objective", options.objective,
+      ->add_option("--objective", request->objective,
                    "What to improve. load-time: write a model with the runtime's passes done and its weights "
                    "mapped; size: of the model that the runtime writes; energy: by the processor's counter "
                    "if it may be read, else by CPU time")
@@ -118,7 +134,7 @@ void add_explore(CLI::App& app, Chosen& chosen) {
       ->type_name("latency|load-time|memory|size|energy")
       ->capture_default_str();
   command
-      ->add_option("--mode", options.mode,
+      ->add_option("--mode", request->mode,
                    "fast: combine every pass that helps alone; mixed: add passes greedily; full: all subsets "
                    "of the five that help most, then as mixed")
       ->check(CLI::IsMember({"fast", "mixed", "full"}))

@@ -61,6 +61,11 @@ def pages():
     return [page for page in docs if "<!-- tests/suites/pages_test.py runs the blocks of this page" in page.read_text(encoding="utf-8")]
 
 
+def says_whether_blocks_run(page):
+    text = page.read_text(encoding="utf-8")
+    return "runs the blocks of this page" in text or "<!-- The blocks of this page need" in text
+
+
 def with_command(folder, environment):
     """An environment in which `isomer` is the built command."""
     (folder / "bin").mkdir()

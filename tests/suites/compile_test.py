@@ -684,6 +684,29 @@ class Threads(Compiles):
             with self.subTest(words=words):
                 self.assertTrue(any(all(w in nest for w in words) for nest in nests), shown)
 
+    def test_denormal_numbers_are_zero_and_cost_no_time(self):
+        small = np.float32(1e-40)
+        case = Case("c = Conv <pads = [1, 1, 1, 1]> (x, w) d = Mul (c, one) y = Relu (d) z = Mul (x, one)", {"x": normal(1, 64, 40, 40)}, "y z",
+                    {"w": np.abs(normal(64, 64, 3, 3)), "one": np.ones((), np.float32)})
+        module = self.module(model_of([case]))
+
+        def seconds(x):
+            """The time of the fastest of several runs."""
+            times = []
+            for _ in range(15):
+                start = time.perf_counter()
+                module(x=x)
+                times.append(time.perf_counter() - start)
+            return min(times)
+
+        usual, denormal = np.abs(normal(1, 64, 40, 40)), np.full((1, 64, 40, 40), small)
+        self.assertLess(seconds(denormal) / seconds(usual), 3)
+        for threads in (1, 3):
+            found = modules.load(self.path / "compiled", threads=threads)(x=denormal)
+            for name in ("y", "z"):
+                self.assertTrue((found[name] == 0).all(), (name, threads))
+            self.assertEqual(float(small * np.float32(1)), float(small))  # the caller's threads compute as before
+
     def test_a_default_and_what_is_no_number(self):
         module = self.module(model_of([Case("y = Exp (x)", {"x": normal(50_000)}, "y")]), "--threads", "3")
         self.assertEqual(module.threads, 3)

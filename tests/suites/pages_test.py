@@ -20,6 +20,9 @@ with tempfile.TemporaryDirectory() as name:
         print(f"=== {page.name}", flush=True)
         with tempfile.TemporaryDirectory() as folder:
             ran += pages.run(page, pathlib.Path(folder), sys.executable, environment)
-assert ran >= 7, "the guides lost their examples"
+assert ran >= 8, "the guides lost their examples"
+guides = sorted((programs.ROOT / "docs" / "guides").glob("*.md"))
+silent = [page.name for page in guides if "```" in page.read_text(encoding="utf-8") and not pages.says_whether_blocks_run(page)]
+assert not silent, f"guides whose blocks nothing runs, without a reason: {silent}"
 # A line that must fail, and one that must not.
 assert pages.shell("false # exit 1\ntrue\n") == "code=0; false || code=$?; test $code = 1\ntrue\n"

@@ -156,6 +156,13 @@ TEST_F(ApiTest, WhatOptimizeFindsIsCheckedAndProved) {
   const Optimized found = optimize(model, options);
   ASSERT_EQ(found.result, Optimized::Result::Improved) << found.reason;
   EXPECT_LT(inspect(found.model).nodes, 3U);
+  EXPECT_EQ(found.after.nodes, inspect(found.model).nodes);
+  EXPECT_EQ(found.before.nodes, inspect(model).nodes);
+  EXPECT_FALSE(found.before.latency_ns) << "nothing was measured";
+  ASSERT_FALSE(found.changes.empty());
+  EXPECT_NE(found.changes[0].words, "");
+  EXPECT_GE(found.changes[0].places, 1);
+  EXPECT_GT(found.seconds, 0);
   save(found.model, folder() / "found.onnx");
   EXPECT_EQ(inspect(found.model).nodes, inspect(load(folder() / "found.onnx")).nodes);
   EXPECT_GT(told, 0);
@@ -176,6 +183,7 @@ TEST_F(ApiTest, AStopThatCameBeforeLeavesTheModelAsItWas) {
   const Optimized found = optimize(load(twice_), options);
   EXPECT_EQ(found.result, Optimized::Result::Unchanged);
   EXPECT_NE(found.reason, "");
+  EXPECT_EQ(found.stopped_by, Optimized::StoppedBy::Interrupt);
 }
 
 TEST_F(ApiTest, WhatIsStoppedOnARuntimeGivesNothingBack) {
@@ -196,6 +204,9 @@ TEST_F(ApiTest, ModelsThatDifferAreRefutedWithAnInput) {
   const Proof proof = prove_equal(a, b);
   ASSERT_EQ(proof.verdict, Verdict::Refuted);
   EXPECT_EQ(proof.certificate, "");
+  ASSERT_EQ(proof.outputs.size(), 1U);
+  EXPECT_EQ(proof.outputs[0].verdict, Verdict::Refuted);
+  EXPECT_EQ(proof.outputs[0].a, proof.outputs[0].b);
   EXPECT_TRUE(proof.counterexample.contains("x"));
 }
 

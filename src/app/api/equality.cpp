@@ -81,6 +81,7 @@ Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options) {
     }
     Proof out{.verdict = verdict_of(answer.verdict.answer),
               .why = answer.verdict.why,
+              .first_difference = answer.verdict.first_difference,
               .rounded_constants = answer.verdict.answer == Answer::Proved ? rounded : 0,
               .flushed = answer.verdict.answer == Answer::Proved ? answer.flushed : 0,
               .by_position = answer.verdict.by_position,
@@ -89,6 +90,8 @@ Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options) {
     if (out.verdict == Verdict::Proved)
       out.certificate =
           answer.is_by_certificate ? options.certificate : certificate_of(answer, first.model, second.model);
+    for (const ModelsVerdict::Output& o : verdict.outputs)
+      out.outputs.push_back({o.a, o.b, verdict_of(o.answer), o.why});
     if (answer.verdict.example) out.counterexample = to_public(answer.verdict.example->feeds);
     return out;
   });

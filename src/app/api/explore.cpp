@@ -55,17 +55,37 @@ ReportJson configuration_of(const isomer::RuntimeOptions& options) {
           {"config", std::move(config)}};
 }
 
-std::string_view noun(Objective objective, bool counts_energy) {
+std::string_view noun(isomer::Objective objective, bool counts_energy) {
   switch (objective) {
-    case Objective::Latency: return "faster";
-    case Objective::LoadTime: return "faster to load";
-    case Objective::Memory: return "less memory";
-    case Objective::Size: return "smaller";
-    case Objective::Energy:
+    case isomer::Objective::Latency: return "faster";
+    case isomer::Objective::LoadTime: return "faster to load";
+    case isomer::Objective::Memory: return "less memory";
+    case isomer::Objective::Size: return "smaller";
+    case isomer::Objective::Energy:
       return counts_energy ? "less energy, by the processor's counter"
                            : "less CPU time, which stands for energy here";
   }
   ISOMER_UNREACHABLE("an objective");
+}
+
+isomer::Objective internal_objective(Objective objective) {
+  switch (objective) {
+    case Objective::Latency: return isomer::Objective::Latency;
+    case Objective::LoadTime: return isomer::Objective::LoadTime;
+    case Objective::Memory: return isomer::Objective::Memory;
+    case Objective::Size: return isomer::Objective::Size;
+    case Objective::Energy: return isomer::Objective::Energy;
+  }
+  throw Error(ErrorKind::BadInput, "there is no such objective");
+}
+
+isomer::ExploreMode internal_mode(ExploreMode mode) {
+  switch (mode) {
+    case ExploreMode::Fast: return isomer::ExploreMode::Fast;
+    case ExploreMode::Mixed: return isomer::ExploreMode::Mixed;
+    case ExploreMode::Full: return isomer::ExploreMode::Full;
+  }
+  throw Error(ErrorKind::BadInput, "there is no such mode");
 }
 
 // Shared by all objectives: the model as the runtime gets it, and the request.
@@ -79,10 +99,9 @@ struct Exploration {
         request{.model = file.source(), .feeds = feeds.tensors, .inputs = feeds.words} {
     if (options.run.runtime.name != "ort")
       throw Error(ErrorKind::BadInput, "only ONNX Runtime's passes have names: --runtime ort");
-    const auto objective = objective_named(options.objective);
-    const auto mode = explore_mode_named(options.mode);
-    if (!objective || !mode) throw Error(ErrorKind::BadInput, "there is no such objective or mode");
-    if (*objective != Objective::LoadTime && (!options.output.empty() || options.this_machine))
+    request.objective = internal_objective(options.objective);
+    request.mode = internal_mode(options.mode);
+    if (options.objective != Objective::LoadTime && (!options.output.empty() || options.this_machine))
       throw Error(ErrorKind::BadInput, "a prepared model is written for the objective load-time only");
     if (!(options.min_gain >= 1)) throw Error(ErrorKind::BadInput, "min_gain must be 1 or more");
     request.model_digest = bench_model("", state.model.graph, file.source(), true).digest;
@@ -92,8 +111,6 @@ struct Exploration {
     request.measure.seconds = checked_seconds(options.seconds);
     request.measure.seed = options.inputs.seed;
     request.measure.clock = internal_clock(options.clock);
-    request.objective = *objective;
-    request.mode = *mode;
     request.min_gain = options.min_gain;
     request.control = options.control;
     request.records = options.records;
@@ -295,7 +312,7 @@ ExploreReport explore_load(const Model& model, const Exploration& asked, const E
 ExploreReport explore(const Model& model, const ExploreOptions& options) {
   return guarded([&] {
     const Exploration asked(model, options);
-    if (asked.request.objective == Objective::LoadTime) return explore_load(model, asked, options);
+    if (asked.request.objective == isomer::Objective::LoadTime) return explore_load(model, asked, options);
     return report_of(asked, options, asked.limit.take(isomer::explore(asked.request)));
   });
 }

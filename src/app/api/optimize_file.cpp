@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stop_token>
 
 #include "app/api/compile/compile_operators.h"
 #include "app/api/compile/kept_kernels.h"
@@ -16,7 +17,7 @@
 #include "base/temporary_folder.h"
 #include "io/onnx/write_file.h"
 #include "kernel/certify/certificate.h"
-#include "kernel/prove/flush.h"
+#include "optimizer/facts/denormal_products.h"
 #include "optimizer/propose/proposer.h"
 #include "optimizer/search/flush_weights.h"
 #include "optimizer/search/steps.h"
@@ -26,7 +27,7 @@ namespace {
 
 // Shares of the time, with kernels. The first kernels are measured by then: most models take a third, and
 // where the compiler takes longer, to stop it is a waste.
-constexpr double kShareOfFirst = 0.8;
+constexpr double kShareOfFirst = 0.9;
 // The search for a graph ends by then; where the first kernels are not faster, more are worth less. At least
 // it has this share of the time that is left.
 constexpr double kShareOfGraph = 0.6, kShareOfGraphAlone = 0.8, kLeastOfGraph = 0.4;
@@ -36,9 +37,8 @@ constexpr double kLeastOfFirst = 0.5;
 constexpr double kWrittenBytesPerSecond = 3e8;
 // The share of the remaining time for kernels; the rest is for writing and reserve.
 constexpr double kShareOfKernels = 0.93;
-// The share of denormal weights that counts as many. PP-OCRv6 detection has 0.10 and is 4× faster without
-// them; PP-OCRv4's models have at most 0.01 and gain nothing.
-constexpr double kManyDenormals = 0.05;
+// The share of products with denormal weights that counts as many (optimizer/facts/denormal_products.h).
+constexpr double kManyDenormals = 2e-4;
 constexpr double kShareOfFlush = 0.5, kMostOfFlush = 30;  // of the time, to see that they are slow
 
 // Looks for kernels, and for a faster graph where kernels do not run all of the model, or gain little.
@@ -72,8 +72,10 @@ class JointSearch {
     if (!flushed || is_improved(*flushed)) first = find_first(flushed);
     if (first.is_enough()) return alone(std::move(first));
     const bool is_alone = first.was_tried && !first.is_taken;
-    run_.end_graph_at(std::max((is_alone ? kShareOfGraphAlone : kShareOfGraph) * options_.seconds,
-                               run_.spent() + kLeastOfGraph * left()));
+    const double end = std::max((is_alone ? kShareOfGraphAlone : kShareOfGraph) * options_.seconds,
+                                run_.spent() + kLeastOfGraph * left());
+    // What is too short for more kernels is for the graph.
+    if (run_.spent() + left() - end > kLeastOfFirst * first.seconds) run_.end_graph_at(end);
     isomer::Optimized graph = run_.find(model_.state(), files_.in, scratch_);
     if (flushed && is_improved(*flushed) && !is_faster(graph, *flushed)) graph = std::move(*flushed);
     FoundKernels second;
@@ -127,18 +129,27 @@ class JointSearch {
     like.only = {std::string(kDenormals.name)};
     like.strategy = "greedy";
     like.rules.clear();
+    // The first measurement that is sure is enough.
+    std::stop_source enough;
+    const std::stop_callback on_stop(options_.run.stop, [&] { enough.request_stop(); });
+    like.run.stop = enough.get_token();
+    like.on_best = [&](double) { enough.request_stop(); };
     OptimizeRun run(like);
     run.prepare(model_, like.inputs.sizes);
-    return run.find(model_.state(), files_.in, scratch_);
+    isomer::Optimized found = run.find(model_.state(), files_.in, scratch_);
+    if (!options_.run.stop.stop_requested()) found.report.search.stopped_by = StoppedBy::Done;
+    return found;
   }
 
   bool has_slow_weights() const {
     const isomer::Graph& graph = model_.state().model.graph;
-    const Proposals found = kDenormals(graph, isomer::api::take(infer(graph)));
-    if (found.list.empty()) return false;
-    const Flushed flushed = isomer::api::take(flush_denormals(graph, found.list.front().flushes));
-    const auto weights = static_cast<double>(inspect(model_).weight_bytes) / sizeof(float);
-    return static_cast<double>(flushed.numbers) > kManyDenormals * weights;
+    if (kDenormals(graph, isomer::api::take(infer(graph))).list.empty()) return false;
+    const std::vector<std::string> sizes = size_sets(run_.sizes(model_))[0];
+    const LoadOptions at{.sizes = sizes, .sizes_from = files_.sizes_from, .operators = files_.operators};
+    const Model sized = sizes.empty() ? model_ : load(files_.in, at);
+    const isomer::Graph& at_sizes = sized.state().model.graph;
+    const auto share = share_of_denormal_products(at_sizes, isomer::api::take(infer(at_sizes)));
+    return share.value_or(0) > kManyDenormals;
   }
 
   // The result of the same command in an earlier run.

@@ -23,6 +23,9 @@ static_assert(
     static_cast<int>(OptimizeReport::Result::Unchanged) == static_cast<int>(Optimized::Result::Unchanged) &&
     static_cast<int>(OptimizeReport::Result::Improved) == static_cast<int>(Optimized::Result::Improved) &&
     static_cast<int>(OptimizeReport::Result::Simplified) == static_cast<int>(Optimized::Result::Simplified));
+static_assert(static_cast<int>(StoppedBy::Done) == static_cast<int>(Optimized::StoppedBy::Done) &&
+              static_cast<int>(StoppedBy::Budget) == static_cast<int>(Optimized::StoppedBy::Budget) &&
+              static_cast<int>(StoppedBy::Interrupt) == static_cast<int>(Optimized::StoppedBy::Interrupt));
 
 void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   SearchOptions& search = request.search;
@@ -152,6 +155,41 @@ std::vector<std::string> OptimizeRun::sizes(const Model& model) const {
   return out;
 }
 
+namespace {
+
+Interval to_public(const isomer::Interval& interval) {
+  return {interval.estimate, interval.low, interval.high};
+}
+
+Optimized::Side side_of(const std::optional<RunCost>& cost, const std::optional<double>& error,
+                        std::uint64_t nodes, std::uint64_t bytes) {
+  Optimized::Side out{.nodes = nodes, .bytes = bytes, .error = error};
+  if (cost) {
+    out.latency_ns = to_public(cost->latency_ns);
+    out.peak_bytes = cost->peak_bytes;
+  }
+  return out;
+}
+
+void fill(const OptimizeReport& report, Optimized& out) {
+  if (report.ratio) out.ratio = to_public(*report.ratio);
+  for (const OptimizeReport::AtSize& at : report.sizes) out.sizes.push_back({at.size, to_public(at.ratio)});
+  out.before = side_of(report.before, report.error_before, report.nodes_in, report.bytes_in);
+  out.after = side_of(report.after, report.error_after, report.nodes_out, report.bytes_out);
+  for (const OptimizeReport::Group& g : report.groups)
+    out.changes.push_back({.kind = g.change.kind,
+                           .words = describe(g.change),
+                           .places = g.places,
+                           .fewer_nodes = g.fewer,
+                           .ratio = g.ratio > 0 ? std::optional(g.ratio) : std::nullopt});
+  out.flushed = report.flushed.numbers;
+  for (const Advice& a : report.advice) out.advice.push_back({a.option, a.value, a.why, to_public(a.ratio)});
+  out.stopped_by = static_cast<Optimized::StoppedBy>(report.search.stopped_by);
+  out.seconds = report.seconds;
+}
+
+}  // namespace
+
 Optimized OptimizeRun::to_public(const Model& given, isomer::Optimized found) const {
   const OptimizeReport& report = found.report;
   const bool is_changed = report.result != OptimizeReport::Result::Unchanged;
@@ -159,10 +197,9 @@ Optimized OptimizeRun::to_public(const Model& given, isomer::Optimized found) co
                 .reason = report.reason,
                 .model = given,
                 .certificate = std::move(found.certificate),
-                .ratio = {},
                 .leaves_thread = report.is_abandoned,
                 .json = json_text(to_json(report, context_))};
-  if (report.ratio) out.ratio = Interval{report.ratio->estimate, report.ratio->low, report.ratio->high};
+  fill(report, out);
   // The new model is equal at the same sizes, and is no file.
   found.model.node_count = found.model.graph.operator_count();
   if (is_changed)

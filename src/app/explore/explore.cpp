@@ -28,13 +28,6 @@ constexpr double kEnergyLegSeconds = 0.2;  // the counter is brought up to date 
 constexpr std::array kObjectives = {"latency", "load-time", "memory", "size", "energy"};
 constexpr std::array kModes = {"fast", "mixed", "full"};
 
-template <class Enum, std::size_t N>
-std::optional<Enum> named(const std::array<const char*, N>& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
-}
-
 std::string key_of(const std::vector<Pass>& passes) {
   std::vector<std::string> names = names_of(passes);
   std::ranges::sort(names);
@@ -320,13 +313,7 @@ class Explorer {
 
 }  // namespace
 
-std::optional<Objective> objective_named(std::string_view name) {
-  return named<Objective>(kObjectives, name);
-}
 std::string_view text(Objective objective) { return kObjectives.at(static_cast<std::size_t>(objective)); }
-std::optional<ExploreMode> explore_mode_named(std::string_view name) {
-  return named<ExploreMode>(kModes, name);
-}
 std::string_view text(ExploreMode mode) { return kModes.at(static_cast<std::size_t>(mode)); }
 
 std::string digest_of(const DumpedModel& dumped) {

@@ -22,13 +22,11 @@
 namespace isomer {
 
 enum class Objective : std::uint8_t { Latency, LoadTime, Memory, Size, Energy };
-std::optional<Objective> objective_named(std::string_view name);
 std::string_view text(Objective objective);
 
 // Fast: what helps alone, all of it together. Mixed: one after the other, while it helps. Full: all subsets
 // of the few that help most, then as Mixed.
 enum class ExploreMode : std::uint8_t { Fast, Mixed, Full };
-std::optional<ExploreMode> explore_mode_named(std::string_view name);
 std::string_view text(ExploreMode mode);
 
 struct ExploreRequest {

@@ -219,6 +219,7 @@ constexpr char kWorkspace[] =
 constexpr char kRun[] = R"(
 __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs,
                                                    void* workspace) {{
+  const im_flush_denormals flush;
   im_team* team = im_team_enter(module->team);
   const int failed = {0}_all(inputs, outputs, (char*)workspace, module->weights, team);
   im_team_leave(team);
@@ -242,6 +243,7 @@ static int {0}_samples(const {0}_module* module, int64_t first, int64_t end, con
 }}
 __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, size_t batch, const void* const* inputs,
                                                    void* const* outputs, void* workspace) {{
+  const im_flush_denormals flush;
   im_team* team = im_team_enter(module->team);
   const int64_t threads = im_team_size(team), all = (int64_t)batch, together = all / threads * threads;
   int failed = im_for(team, together, 1, [&](int64_t low, int64_t high, int64_t thread) {{
@@ -270,6 +272,7 @@ __attribute__((visibility("default"))) int {0}_output_shape(const {0}_module* mo
 __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const int64_t* sizes, const void* const* inputs,
                                                    void* const* outputs, void* workspace) {{
   if (!{0}_may_have(sizes)) return 2;
+  const im_flush_denormals flush;
   im_team* team = im_team_enter(module->team);
 {2}  im_team_leave(team);
   return failed;

@@ -29,6 +29,10 @@ double per_run(const LegTime (&legs)[4], std::int64_t repetitions, bool cpu) {
   return static_cast<double>(std::max<std::int64_t>(sum, 1)) / (4 * static_cast<double>(repetitions));
 }
 
+double ratio_of(const BlockTimes& block, bool cpu) {
+  return per_run(block.a, block.a_repetitions, cpu) / per_run(block.b, block.b_repetitions, cpu);
+}
+
 Groups collect(const std::vector<Round>& rounds, const std::function<double(const BlockTimes&)>& value) {
   Groups groups;
   for (const Round& round : rounds) {
@@ -39,9 +43,7 @@ Groups collect(const std::vector<Round>& rounds, const std::function<double(cons
 }
 
 Interval ratio_interval(const std::vector<Round>& rounds, bool cpu, double confidence, std::uint64_t seed) {
-  const auto ratio = [cpu](const BlockTimes& block) {
-    return per_run(block.a, block.a_repetitions, cpu) / per_run(block.b, block.b_repetitions, cpu);
-  };
+  const auto ratio = [cpu](const BlockTimes& block) { return ratio_of(block, cpu); };
   return median_interval(collect(rounds, ratio), confidence, seed);
 }
 
@@ -71,7 +73,12 @@ class Pairing {
       if (is_cut_short) break;
       if (explored.size() < kFewestOfAll) continue;
       // By the last round's time: the first one may have read a whole runtime from a cold disk.
-      if (explored.size() == kFewestOfAll) in_two = in_two && round_seconds_ * kFewRounds < options_.seconds;
+      if (explored.size() == kFewestOfAll) {
+        has_large_difference_ =
+            options_.confirm && !is_time_up(kExploringShare) && shows_large_difference(explored, cpu);
+        if (has_large_difference_) break;
+        in_two = in_two && round_seconds_ * kFewRounds < options_.seconds;
+      }
       const bool time_is_up = is_time_up(in_two ? kExploringShare : 1) || explored.size() >= kMostRounds;
       if (options_.confirm && !in_two && !time_is_up) continue;
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
@@ -82,7 +89,8 @@ class Pairing {
         break;
     }
     if (in_two && !is_cut_short &&
-        excludes(ratio_interval(explored, cpu, kReported, options_.seed), against_)) {
+        (has_large_difference_ ||
+         excludes(ratio_interval(explored, cpu, kReported, options_.seed), against_))) {
       const std::size_t wanted = std::max(explored.size(), kFewestRounds);
       for (;;) {
         ISOMER_TRY(const bool is_made, add_round(confirmed, true));
@@ -98,6 +106,7 @@ class Pairing {
           break;
       }
     }
+    if (confirmed.size() < kFewestOfAll) confirmed.clear();
     PairMeasurement result = judge_samples(std::move(explored), std::move(confirmed), options_);
     result.is_cut_short = is_cut_short;
     result.seconds = static_cast<double>(now_ns() - start_ns_) * 1e-9;
@@ -119,15 +128,28 @@ class Pairing {
     if (on_progress_) on_progress_({confirming, rounds, std::min(share(), 1.0), ratio});
   }
 
+  bool shows_large_difference(const std::vector<Round>& rounds, bool cpu) const {
+    if (options_.large <= 1) return false;
+    bool is_faster = true, is_slower = true;
+    for (const Round& round : rounds)
+      for (const BlockTimes& block : round.blocks) {
+        is_faster = is_faster && ratio_of(block, cpu) > options_.large;
+        is_slower = is_slower && ratio_of(block, cpu) < 1 / options_.large;
+      }
+    return is_faster || is_slower;
+  }
+
   // False: there was no time for it any more, and what is there is enough to answer with.
   Outcome<bool> add_round(std::vector<Round>& rounds, bool confirming) {
-    const bool is_hurried = round_seconds_ == 0 ? options_.seconds < kShortSeconds
-                                                : round_seconds_ * kWantedRounds > options_.seconds;
+    const bool is_hurried =
+        has_large_difference_ || (round_seconds_ == 0 ? options_.seconds < kShortSeconds
+                                                      : round_seconds_ * kWantedRounds > options_.seconds);
     const RoundPlan plan{rounds.size() % 2 == 0,         is_slow_ ? 1 : kWarmRuns,    kWarmNs, kLegNs,
                          is_hurried ? 1 : kFewestBlocks, is_hurried ? 1 : kMostBlocks};
     const std::int64_t start = now_ns();
     auto made = make_(plan);
-    if (!made && made.error().kind == FailureKind::Stopped && rounds.size() >= kFewestOfAll) return false;
+    const bool is_enough = rounds.size() >= kFewestOfAll || has_large_difference_;
+    if (!made && made.error().kind == FailureKind::Stopped && is_enough) return false;
     ISOMER_TRY(Round round, std::move(made));
     round_seconds_ = static_cast<double>(now_ns() - start) * 1e-9;
     const BlockTimes& block = round.blocks.front();
@@ -144,7 +166,7 @@ class Pairing {
   const OnProgress& on_progress_;
   std::int64_t start_ns_ = now_ns();
   double round_seconds_ = 0;  // of the last one
-  bool is_slow_ = false;
+  bool is_slow_ = false, has_large_difference_ = false;
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ struct MeasureOptions {
   Clock clock = Clock::Auto;
   bool confirm = true;  // a difference that was seen is measured again; false: for ranking only
   double beyond = 1;    // confirming goes on, while there is time, until the interval excludes this ratio
+  // Where every block of the first rounds shows more than this, exploring ends, and the fresh samples are
+  // few; 0: never.
+  double large = 0;
   std::uint64_t seed = 0;
 };
 

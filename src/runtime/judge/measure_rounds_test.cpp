@@ -69,6 +69,28 @@ TEST(MeasureRounds, RaisesNoAlarmAboutEqualModels) {
   EXPECT_GE(above, kRuns * 19 / 20);
 }
 
+TEST(MeasureRounds, TakesFewSamplesOfALargeDifference) {
+  const auto measure = [](double ratio, unsigned seed) {
+    Noisy noisy(ratio, seed);
+    const MeasureOptions options{.seconds = 1e6, .precision = 0, .large = 1.5, .seed = seed};
+    auto result =
+        measure_rounds([&](const RoundPlan& plan) { return Outcome<Round>(noisy(plan)); }, options, 1);
+    EXPECT_TRUE(result.ok());
+    return std::move(*result);
+  };
+  unsigned covered = 0;
+  for (unsigned seed = 1; seed <= kRuns; ++seed) {
+    const PairMeasurement found = measure(2, seed);
+    EXPECT_EQ(found.explored.size(), 2u);
+    EXPECT_EQ(found.confirmed.size(), 4u);
+    EXPECT_EQ(found.verdict, PairVerdict::Faster);
+    covered += found.ratio.low <= 2 && found.ratio.high >= 2 ? 1 : 0;
+  }
+  EXPECT_GE(covered, kRuns * 17 / 20);
+  EXPECT_EQ(measure(0.5, 1).explored.size(), 2u);
+  EXPECT_GE(measure(1.2, 1).explored.size(), 4u);
+}
+
 // At exactly the ratio in question, every verdict is wrong.
 TEST(MeasureRounds, IsSeldomSureAtTheRatioItself) {
   unsigned sure = 0;

@@ -26,6 +26,7 @@ constexpr std::uint64_t kDraws = 4;
 constexpr double kMostOfMore = 5e9;
 // Limits for float64, all draws together: seconds, and a share of the budget.
 constexpr double kExactSeconds = 30, kShareOfExact = 0.1;
+constexpr double kLargeGain = 1.5;  // few samples are enough for it
 // Relative to the largest value: larger than the effect of rounding on a model that amplifies it, and of
 // weights with eight bits of precision on a deep one; smaller than the effect of a fault.
 constexpr double kMostByRounding = 0.01, kMostInBfloat16 = 0.2;
@@ -274,7 +275,8 @@ PairMeasurement AgainstRuntime::measured(const Model& as_operator, const std::fi
   const MeasureOptions how{.runtime = api::take(runtime_options(request)),
                            .seconds = checked_seconds(seconds),
                            .confirm = confirms,
-                           .beyond = options_.min_gain};
+                           .beyond = options_.min_gain,
+                           .large = kLargeGain};
   const auto progress = [&](const MeasureProgress& now) {
     if (!options_.run.progress) return;
     std::string line = fmt::format("measuring, round {}, {:.0f} %", now.rounds, 100 * now.share);

@@ -195,6 +195,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   CandidateMaker& maker = maker_at(at, sizes, has_new_errors);
   try {
     if (!maker.is_exact_enough(joined)) {
+      out.errors = joined.errors;
       out.why_refused = "the rounding error is more than --max-error-growth allows";
       return out;
     }
@@ -453,12 +454,17 @@ bool SizedOperators::try_all_of(const std::vector<CutModel>& cuts, const Sums& s
   // Operators for given sizes are a result if there is no time for others.
   std::vector<Judged> given;
   if (with_given) given = judge_sizes(library, false);
-  try_open_in_time(library, given);
-  if (is_open_ && !with_given) given = judge_sizes(library, true);
-  if (is_open_ || with_given) take_fast(library, given);
   const auto is_inexact = [](const std::optional<Compiled::Errors>& errors) {
     return errors && !errors->kept;
   };
+  if (!given.empty() && std::ranges::all_of(given, is_inexact, &Judged::errors)) {
+    why_not_open_ = given[0].why_refused;
+    taken_.clear();
+    return false;
+  }
+  try_open_in_time(library, given);
+  if (is_open_ && !with_given) given = judge_sizes(library, true);
+  if (is_open_ || with_given) take_fast(library, given);
   if (taken_.empty())
     return std::ranges::none_of(measured_open_, [&](const auto& m) { return is_inexact(m.second.errors); }) &&
            std::ranges::none_of(all_, [&](const auto& sized) { return is_inexact(sized->joined.errors); });

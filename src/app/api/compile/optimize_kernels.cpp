@@ -28,13 +28,13 @@ namespace fs = std::filesystem;
 // Shares of the time for kernels: a search for graphs with less work for any kernels; and the end, which
 // proves, writes and measures the whole once more.
 constexpr double kShareOfGraphs = 0.15, kMostOfGraphs = 30, kShareOfEnd = 0.15;
-// Time for one comparison with the runtime; a clear result takes less. Three seconds are promised; most of
-// the proof compares equal nodes.
-constexpr double kSecondsAfterInterrupt = 1.5;
+// For the proof after Ctrl-C, or after the time: most of it compares equal nodes. Three seconds are promised.
+constexpr double kSecondsAfterStop = 1.5;
 // To measure kernels of an earlier run again, at one size.
 constexpr double kSecondsOfKept = 4;
 // A gain beyond the wanted one by this factor that is not sure yet is worth the rest of the time.
 constexpr double kWorthMoreTime = 1.02;
+// Time for one comparison with the runtime; a clear result takes less.
 constexpr double kShareOfComparison = 1.0 / 25, kLeastComparison = 0.5, kMostComparison = 5;
 
 class KernelRun {
@@ -146,7 +146,7 @@ class KernelRun {
       if (less.result != Optimized::Result::Unchanged)
         extras_.equal.insert(extras_.equal.begin(), {less.model, "optimize for kernels", less.certificate});
       extras_.skips_given = less.result != Optimized::Result::Unchanged;
-      found_.is_graph_cut = ReportJson::parse(less.json).value("stopped_by", "") == "budget";
+      found_.is_graph_cut = less.stopped_by == Optimized::StoppedBy::Budget;
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::Internal) throw;
     }
@@ -210,9 +210,9 @@ class KernelRun {
 
   // The steps that lead to the graph that has the kernels, then value by value.
   std::string why_not_proved(const FoundOperators& operators) {
-    const bool is_interrupted = search_.options.run.stop.stop_requested();
-    const double seconds = is_interrupted ? kSecondsAfterInterrupt : left();
-    const std::stop_token stop = is_interrupted ? std::stop_token() : options_.run.stop;
+    const bool is_stopped = options_.run.stop.stop_requested();
+    const double seconds = is_stopped ? kSecondsAfterStop : left();
+    const std::stop_token stop = is_stopped ? std::stop_token() : options_.run.stop;
     const Model made = load(found_.model);
     options_.run.progress("proving that the model with kernels is equal");
     if (is_plainly_equal(operators, made)) return "";
@@ -248,8 +248,8 @@ class KernelRun {
       if (search_.options.run.stop.stop_requested()) take_unconfirmed(before);
       else measure_at_each_size();
     } catch (const Error& e) {
-      if (e.kind() != ErrorKind::Stopped || !search_.options.run.stop.stop_requested()) throw;
-      take_unconfirmed(before);
+      if (e.kind() != ErrorKind::Stopped) throw;
+      take_unconfirmed(found_.time ? ratio_of(*found_.time) : before);
     }
   }
 
@@ -278,15 +278,22 @@ class KernelRun {
         return unmeasured("they do not make the result of the graph search faster with 95 % confidence");
     }
     found_.is_taken = true;
-    found_.ratio = Interval{found_.time->ratio.estimate, found_.time->ratio.low, found_.time->ratio.high};
+    found_.ratio = ratio_of(*found_.time);
   }
 
-  // After Ctrl-C: what was measured until then decides.
+  static Interval ratio_of(const PairMeasurement& measured) {
+    return {measured.ratio.estimate, measured.ratio.low, measured.ratio.high};
+  }
+
+  // After Ctrl-C, or after the time: what was measured until then decides.
   void take_unconfirmed(const std::optional<Interval>& ratio) {
     const double least = search_.ratio ? search_.ratio->estimate : 1;
     found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, least);
     if (found_.is_taken) found_.ratio = ratio;
-    else unmeasured("Ctrl-C came before the gain of kernels was confirmed");
+    else
+      unmeasured(search_.options.run.stop.stop_requested()
+                     ? "Ctrl-C came before the gain of kernels was confirmed"
+                     : "the time ran out before the gain of kernels was confirmed");
   }
 
   const KernelSearch& search_;

@@ -18,6 +18,25 @@
 #define IM_FUNCTION __attribute__((visibility("hidden"), noinline))
 #endif
 
+// While it lives, denormal numbers are zero on this thread: processors are up to a hundred times slower with
+// them.
+struct im_flush_denormals {
+#if defined(__x86_64__) || defined(__i386__)
+  unsigned before = __builtin_ia32_stmxcsr();
+  im_flush_denormals() { __builtin_ia32_ldmxcsr(before | 0x8040u); }  // results, and operands
+  ~im_flush_denormals() { __builtin_ia32_ldmxcsr(before); }
+#elif defined(__aarch64__)
+  uint64_t before;
+  im_flush_denormals() {
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" : : "r"(before | (uint64_t)1 << 24));
+  }
+  ~im_flush_denormals() { __asm__ volatile("msr fpcr, %0" : : "r"(before)); }
+#else
+  im_flush_denormals() {}
+#endif
+};
+
 #if defined(__wasm__)
 
 struct im_team;
@@ -133,6 +152,7 @@ static inline int im_for(im_team* team, int64_t count, int64_t grain, const F& f
 static inline void* im_work(void* given) {
   const im_team::member* self = (const im_team::member*)given;
   im_team* team = self->team;
+  const im_flush_denormals flush;
   for (int64_t looks = 0;;) {
     if (im_take_part(team, self->number)) {
       looks = 0;
