@@ -10,12 +10,14 @@ import time
 import unittest
 import warnings
 
+import numpy as np
 import onnx
 import onnxruntime
 
 import _paths  # noqa: F401
 import modules
 import programs
+import terminal
 import zoo_optimize
 from kernel_models import TOLERANCE, chain, normal
 
@@ -238,6 +240,22 @@ class OpenSizes(Kernels):
         self.assertIsNone(why)
         for run in (session, modules.session(folder / "fast.onnx")):
             self.compare(folder, run, 64, 1, 7, 100)
+
+    def test_kernels_that_round_too_much_are_made_again(self):
+        """The difference of two convolutions that are nearly the same has few digits: with this limit, each way to add up is tried."""
+        w, v = (normal(64, 64, 3, 3, seed=seed) / 24 for seed in (5, 6))
+        model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> net (float[1, 64, rows, 56] x) => (float[1, 64, rows, 56] y) {
+            a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Conv <pads = [1, 1, 1, 1]> (b, u) y = Sub (c, d) }""")
+        for name, value in {"w": w, "v": v, "u": v * np.float32(1.03125)}.items():
+            model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
+        onnx.save(model, self.path / "sums.onnx")
+        shown = terminal.run([isomer, "optimize", self.path / "sums.onnx", "-o", self.path / "exact.onnx", "--kernels", "--budget", "60s", "--shape", "rows=56",
+                              "--max-error-growth", "0.01"], 100)
+        self.assertEqual(shown.code, 0, shown.text)
+        work = [line for line in shown.progress if "kernels:" in line]
+        compared = next(k for k, line in enumerate(work) if "comparing with float64" in line)
+        self.assertTrue(any("compiling kernels for the whole model" in line for line in work[compared:]), shown.text)
+        self.assertIn("exact.kernels.so", shown.text)
 
     def test_two_sizes(self):
         folder, answer = self.optimize(chain("rows"), "two", "--shape", "rows=32", "--shape", "rows=64")
