@@ -483,8 +483,9 @@ def explore(
     True
     """
     options = _core.ExploreOptions()
-    plain = {"objective": _objective(objective), "mode": _explore_mode(mode), "this_machine": this_machine, "seconds": seconds, "prove_seconds": budget_seconds(budget),
-             "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(shape), "values": value_texts(value)}  # fmt: skip
+    plain = {"objective": _objective(objective), "mode": _explore_mode(mode), "this_machine": this_machine, "seconds": seconds,
+             "prove_seconds": budget_seconds(budget), "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(shape),
+             "values": value_texts(value)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.clock, options.runtime = _clock(clock), runtime_options(runtime)

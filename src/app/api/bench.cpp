@@ -13,9 +13,7 @@
 namespace isomer::api {
 namespace {
 
-Interval to_public(const isomer::Interval& i) { return {i.estimate, i.low, i.high}; }
-
-BenchReport::Pair::Verdict to_public(PairVerdict verdict) {
+BenchReport::Pair::Verdict verdict_of(PairVerdict verdict) {
   using enum BenchReport::Pair::Verdict;
   return verdict == PairVerdict::Faster ? Faster : verdict == PairVerdict::Slower ? Slower : NoDifference;
 }
@@ -32,11 +30,15 @@ BenchReport report_of(const BenchRun& run) {
                          .b = p.b,
                          .failure = p.failure ? to_error(*p.failure).message : "",
                          .ratio = to_public(p.measured.ratio),
-                         .verdict = to_public(p.measured.verdict)});
+                         .verdict = verdict_of(p.measured.verdict)});
   return out;
 }
 
 }  // namespace
+
+Interval to_public(const isomer::Interval& interval) {
+  return {interval.estimate, interval.low, interval.high};
+}
 
 isomer::Clock internal_clock(Clock clock) {
   return clock == Clock::Wall  ? isomer::Clock::Wall

@@ -130,7 +130,7 @@ ExploreReport report_of(const Exploration& asked, const ExploreOptions& options,
                         const std::optional<isomer::Interval>& ratio, const isomer::RuntimeOptions& runtime,
                         std::string line, const ReportJson& rest) {
   ExploreReport out{.is_better = is_better, .runtime = options.run.runtime, .line = std::move(line)};
-  if (ratio) out.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
+  if (ratio) out.ratio = to_public(*ratio);
   out.runtime.optimization_level = text(runtime.level);
   out.runtime.disabled_optimizers = runtime.disabled_optimizers;
   out.runtime.config = runtime.config;

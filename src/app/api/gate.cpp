@@ -74,8 +74,7 @@ GateReport report_of(const GateRun& run) {
                  .line = line_of(run),
                  .markdown = markdown_of(run),
                  .json = json_text(to_json(run))};
-  const isomer::Interval& ratio = run.speed.measured.ratio;
-  if (!run.speed.failure) out.ratio = Interval{ratio.estimate, ratio.low, ratio.high};
+  if (!run.speed.failure) out.ratio = to_public(run.speed.measured.ratio);
   return out;
 }
 

@@ -60,6 +60,7 @@ RuntimeRequest request_of(const RuntimeOptions& options);
 NamedTensors to_internal(const Tensors& tensors);  // throws, if a tensor is none
 Tensors to_public(const NamedTensors& tensors);    // throws, if one is of strings
 isomer::Clock internal_clock(Clock clock);
+Interval to_public(const isomer::Interval& interval);
 double checked_seconds(double seconds);  // throws, if that is no time
 
 constexpr double kSecondsOfInputs = 60;  // to look for inputs that run

@@ -162,8 +162,7 @@ class JointSearch {
   void begin_with(const isomer::Optimized& graph, KernelSearch& wanted) const {
     wanted.found = run_.to_public(model_, graph).model;
     wanted.certificate = graph.certificate;
-    if (const auto& ratio = graph.report.ratio)
-      wanted.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
+    if (const auto& ratio = graph.report.ratio) wanted.ratio = to_public(*ratio);
   }
 
   // Kernels for all that can be compiled, without timing parts of it.

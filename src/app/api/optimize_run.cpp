@@ -157,10 +157,6 @@ std::vector<std::string> OptimizeRun::sizes(const Model& model) const {
 
 namespace {
 
-Interval to_public(const isomer::Interval& interval) {
-  return {interval.estimate, interval.low, interval.high};
-}
-
 Optimized::Side side_of(const std::optional<RunCost>& cost, const std::optional<double>& error,
                         std::uint64_t nodes, std::uint64_t bytes) {
   Optimized::Side out{.nodes = nodes, .bytes = bytes, .error = error};

@@ -257,8 +257,7 @@ double AgainstRuntime::error_of(const Model& model, const RuntimeOptions& runtim
 
 Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library, double seconds,
                                bool confirms) const {
-  const PairMeasurement all = measured(as_operator, library, seconds, confirms);
-  return {all.ratio.estimate, all.ratio.low, all.ratio.high};
+  return to_public(measured(as_operator, library, seconds, confirms).ratio);
 }
 
 PairMeasurement AgainstRuntime::measured(const Model& as_operator, const std::filesystem::path& library,

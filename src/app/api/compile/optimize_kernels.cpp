@@ -249,7 +249,7 @@ class KernelRun {
       else measure_at_each_size();
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::Stopped) throw;
-      take_unconfirmed(found_.time ? ratio_of(*found_.time) : before);
+      take_unconfirmed(found_.time ? to_public(found_.time->ratio) : before);
     }
   }
 
@@ -278,11 +278,7 @@ class KernelRun {
         return unmeasured("they do not make the result of the graph search faster with 95 % confidence");
     }
     found_.is_taken = true;
-    found_.ratio = ratio_of(*found_.time);
-  }
-
-  static Interval ratio_of(const PairMeasurement& measured) {
-    return {measured.ratio.estimate, measured.ratio.low, measured.ratio.high};
+    found_.ratio = to_public(found_.time->ratio);
   }
 
   // After Ctrl-C, or after the time: what was measured until then decides.
