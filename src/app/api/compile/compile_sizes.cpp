@@ -95,6 +95,7 @@ class SizedOperators {
   void add_size(std::size_t number, std::size_t count, double seconds);
   void find_at_each_size();
   std::vector<CutModel> cut_at_each_size() const;
+  void try_sums(const std::vector<CutModel>& cuts);
   bool try_all_of(const std::vector<CutModel>& cuts, const Sums& sums);
   void join(bool with_open);
   void join_in_time();
@@ -475,6 +476,17 @@ bool SizedOperators::try_all_of(const std::vector<CutModel>& cuts, const Sums& s
   return true;
 }
 
+// The first way to add up that is exact enough, while there is time for another one.
+void SizedOperators::try_sums(const std::vector<CutModel>& cuts) {
+  double seconds = 0;  // of the last one
+  for (const Sums& sums : exact_sums()) {
+    if (sums.exactness < extras_.sums) continue;
+    const double start = watch_.ms() / 1000;
+    if (options_.budget - start < seconds || try_all_of(cuts, sums)) return;
+    seconds = watch_.ms() / 1000 - start;
+  }
+}
+
 FoundOperators SizedOperators::find_whole() {
   is_quick_ = true;
   const std::size_t count = size_sets(options_.inputs.sizes).size();
@@ -483,9 +495,7 @@ FoundOperators SizedOperators::find_whole() {
   const std::vector<CutModel> cuts = cut_at_each_size();
   if (std::ranges::any_of(cuts, [](const CutModel& cut) { return cut.segments.empty(); }))
     why_not_open_ = "no region can be an operator";
-  else
-    for (const Sums& sums : exact_sums())
-      if (sums.exactness >= extras_.sums && try_all_of(cuts, sums)) break;
+  else try_sums(cuts);
   drop_guessed();
   Sized& shown = slowest();
   out.reason = taken_.empty() && !shown.search.reason().empty() ? shown.search.reason() : why_not_open_;
