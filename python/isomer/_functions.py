@@ -63,22 +63,15 @@ def _engine(name: str, allowed: Sequence[str] = ("reference", "double", "runtime
     return getattr(_core.Engine, name)
 
 
+def _member(enum: Any, what: str, name: str, names: Sequence[str]) -> Any:
+    """The value of an enum of the extension that has this name."""
+    if name not in names:
+        raise ValueError(f"{what} is {', '.join(names[:-1])} or {names[-1]}, not {name!r}")
+    return getattr(enum, name.replace("-", "_"))
+
+
 def _clock(name: str) -> _core.Clock:
-    if name not in ("auto", "wall", "cpu"):
-        raise ValueError(f"clock is auto, wall or cpu, not {name!r}")
-    return getattr(_core.Clock, name)
-
-
-def _objective(name: str) -> _core.Objective:
-    if name not in ("latency", "load-time", "memory", "size", "energy"):
-        raise ValueError(f"objective is latency, load-time, memory, size or energy, not {name!r}")
-    return getattr(_core.Objective, name.replace("-", "_"))
-
-
-def _explore_mode(name: str) -> _core.ExploreMode:
-    if name not in ("fast", "mixed", "full"):
-        raise ValueError(f"mode is fast, mixed or full, not {name!r}")
-    return getattr(_core.ExploreMode, name)
+    return _member(_core.Clock, "clock", name, ("auto", "wall", "cpu"))
 
 
 class OptimizeOptions(TypedDict, total=False):
@@ -170,9 +163,7 @@ def optimize(
     <Optimized: improved, 3 nodes -> 1>
     """
     options = _core.OptimizeOptions()
-    if judge not in ("runtime", "cost", "nodes"):
-        raise ValueError(f"judge is runtime, cost or nodes, not {judge!r}")
-    options.judge = getattr(_core.Judge, judge)
+    options.judge = _member(_core.Judge, "judge", judge, ("runtime", "cost", "nodes"))
     plain = {"seconds": budget_seconds(budget), "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth,
              "simplify": simplify, "strategy": strategy, "without": list(without), "only": list(only),
              "steps": steps, "seed": seed, "sizes": size_texts(shape), "values": value_texts(value)}  # fmt: skip
@@ -483,7 +474,8 @@ def explore(
     True
     """
     options = _core.ExploreOptions()
-    plain = {"objective": _objective(objective), "mode": _explore_mode(mode), "this_machine": this_machine, "seconds": seconds,
+    plain = {"objective": _member(_core.Objective, "objective", objective, ("latency", "load-time", "memory", "size", "energy")),
+             "mode": _member(_core.ExploreMode, "mode", mode, ("fast", "mixed", "full")), "this_machine": this_machine, "seconds": seconds,
              "prove_seconds": budget_seconds(budget), "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(shape),
              "values": value_texts(value)}  # fmt: skip
     for name, value in plain.items():

@@ -158,9 +158,8 @@ ProofCache::Known* ProofCache::find(const Question& question) {
 }
 
 // Under the lock, but for the proof itself.
-ProofCache::Known ProofCache::answer(std::unique_lock<std::mutex>& lock, const Question& question,
-                                     const Graph& a, const Graph& b, const ProveOptions& options,
-                                     bool is_counted) {
+Verdict ProofCache::answer(std::unique_lock<std::mutex>& lock, const Question& question, const Graph& a,
+                           const Graph& b, const ProveOptions& options, bool is_counted) {
   const auto close = [&] {
     lock.lock();
     open_.erase(question.text);
@@ -168,18 +167,19 @@ ProofCache::Known ProofCache::answer(std::unique_lock<std::mutex>& lock, const Q
   };
   open_.insert(question.text);
   lock.unlock();
-  Known out{NotDecided{}, is_counted};
+  Verdict verdict = NotDecided{};
   try {
-    out.verdict = prove_equal(a, b, options);
+    verdict = prove_equal(a, b, options);
   } catch (...) {
     close();
     throw;
   }
   close();
   const bool is_whole = options.stop == nullptr || !*options.stop;
-  if (std::holds_alternative<Proved>(out.verdict)) known_.emplace(question.text, out);
-  else if (std::holds_alternative<NotDecided>(out.verdict) && is_whole) known_.emplace(question.effort, out);
-  return out;
+  if (std::holds_alternative<Proved>(verdict)) known_.emplace(question.text, Known{verdict, is_counted});
+  else if (std::holds_alternative<NotDecided>(verdict) && is_whole)
+    known_.emplace(question.effort, Known{verdict, is_counted});
+  return verdict;
 }
 
 Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& options) {
@@ -196,14 +196,14 @@ Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& op
     return known->verdict;
   }
   ++attempts_;
-  return answer(lock, question, a, b, options, true).verdict;
+  return answer(lock, question, a, b, options, true);
 }
 
 std::optional<Verdict> ProofCache::prove_ahead(const Graph& a, const Graph& b, const ProveOptions& options) {
   const Question question(a, b, options);
   std::unique_lock lock(mutex_);
   if (open_.contains(question.text) || find(question) != nullptr) return std::nullopt;
-  return answer(lock, question, a, b, options, false).verdict;
+  return answer(lock, question, a, b, options, false);
 }
 
 }  // namespace isomer

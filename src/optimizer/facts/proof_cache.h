@@ -40,8 +40,8 @@ class ProofCache {
     bool is_counted = false;  // `prove` has returned it
   };
   Known* find(const Question& question);
-  Known answer(std::unique_lock<std::mutex>& lock, const Question& question, const Graph& a, const Graph& b,
-               const ProveOptions& options, bool is_counted);
+  Verdict answer(std::unique_lock<std::mutex>& lock, const Question& question, const Graph& a, const Graph& b,
+                 const ProveOptions& options, bool is_counted);
 
   std::mutex mutex_;
   std::condition_variable answered_;

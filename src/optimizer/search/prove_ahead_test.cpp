@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <mutex>
 
+#include "optimizer/search/steps.h"
+
 namespace isomer {
 namespace {
 
 std::vector<Proposal> make_proposals(std::size_t count) {
   std::vector<Proposal> out(count);
   for (std::size_t k = 0; k < count; ++k) out[k].what = std::to_string(k);
-  return out;
-}
-
-std::vector<const Proposal*> pointers(const std::vector<Proposal>& all) {
-  std::vector<const Proposal*> out;
-  for (const Proposal& p : all) out.push_back(&p);
   return out;
 }
 
@@ -33,7 +29,7 @@ TEST_F(ProveAheadTest, ProvesEachOnceExceptTheFirst) {
   std::vector<std::string> proved;
   std::atomic<std::size_t> count = 0;
   {
-    const ProveAhead ahead(pointers(all), [&](const Proposal& p, const std::atomic<bool>&) {
+    const ProveAhead ahead(pointers_to(all), [&](const Proposal& p, const std::atomic<bool>&) {
       const std::scoped_lock lock(mutex);
       proved.push_back(p.what);
       ++count;
@@ -52,7 +48,7 @@ TEST_F(ProveAheadTest, SkipsWhatTheSearchHasReached) {
   std::atomic<bool> may_go_on = false;
   std::atomic<int> before = 0, behind = 0;
   {
-    ProveAhead ahead(pointers(all), [&](const Proposal& p, const std::atomic<bool>&) {
+    ProveAhead ahead(pointers_to(all), [&](const Proposal& p, const std::atomic<bool>&) {
       ++(std::stoul(p.what) <= kReached ? before : behind);
       while (!may_go_on) std::this_thread::yield();
     });
@@ -61,14 +57,14 @@ TEST_F(ProveAheadTest, SkipsWhatTheSearchHasReached) {
     while (behind < 9) std::this_thread::yield();
   }
   EXPECT_EQ(behind, 9);
-  EXPECT_LT(before, 40) << "at most one of each thread, and those before it was told";
+  EXPECT_LT(before, 40) << "at most one for each thread, and those that began before the call";
 }
 
 TEST_F(ProveAheadTest, StopsAtTheEnd) {
   const std::vector<Proposal> all = make_proposals(50);
   std::atomic<int> begun = 0;
   {
-    const ProveAhead ahead(pointers(all), [&](const Proposal&, const std::atomic<bool>& stop) {
+    const ProveAhead ahead(pointers_to(all), [&](const Proposal&, const std::atomic<bool>& stop) {
       ++begun;
       while (!stop) std::this_thread::yield();
     });
@@ -81,7 +77,7 @@ TEST_F(ProveAheadTest, LeavesFailuresToTheSearch) {
   const std::vector<Proposal> all = make_proposals(50);
   std::atomic<int> begun = 0;
   {
-    const ProveAhead ahead(pointers(all), [&](const Proposal&, const std::atomic<bool>&) {
+    const ProveAhead ahead(pointers_to(all), [&](const Proposal&, const std::atomic<bool>&) {
       ++begun;
       throw std::runtime_error("no memory, say");
     });
